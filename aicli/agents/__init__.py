@@ -1,0 +1,1 @@
+"""The mind: specs, the loop, and the agent that remembers."""

@@ -1,0 +1,1 @@
+"""One file a command; the first docstring line is its help line."""

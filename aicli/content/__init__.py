@@ -1,0 +1,1 @@
+"""Every value that crosses a boundary: no I/O here."""

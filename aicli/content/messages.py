@@ -1,0 +1,83 @@
+"""Message, and the law of histories: no call without an answer, no answer without its call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from aicli.content.parts import ContentPart, FunctionCallPart, FunctionResponsePart, TextPart, ThinkingPart, Value
+
+Role = Literal["user", "model", "tool"]
+
+
+class Message(Value):
+    """One entry of the history. The system text is an argument of the request, never a message.
+
+    `provider` names who made a model message, so that opaque `meta` goes back only there.
+    """
+
+    role: Role
+    parts: tuple[ContentPart, ...]
+    provider: str = ""
+
+    @property
+    def text(self) -> str:
+        return "".join(p.text for p in self.parts if isinstance(p, TextPart))
+
+    @property
+    def thinking(self) -> str:
+        return "".join(p.text for p in self.parts if isinstance(p, ThinkingPart))
+
+    @property
+    def calls(self) -> tuple[FunctionCallPart, ...]:
+        return tuple(p for p in self.parts if isinstance(p, FunctionCallPart))
+
+    @property
+    def responses(self) -> tuple[FunctionResponsePart, ...]:
+        return tuple(p for p in self.parts if isinstance(p, FunctionResponsePart))
+
+    @classmethod
+    def user(cls, text: str) -> Message:
+        return cls(role="user", parts=(TextPart(text=text),))
+
+    @classmethod
+    def model(cls, text: str) -> Message:
+        return cls(role="model", parts=(TextPart(text=text),))
+
+
+def open_calls(history: Sequence[Message]) -> tuple[FunctionCallPart, ...]:
+    """The calls that nobody has answered yet, in order."""
+    waiting: dict[str, FunctionCallPart] = {}
+    for message in history:
+        for part in message.parts:
+            if isinstance(part, FunctionCallPart):
+                waiting[part.id] = part
+            elif isinstance(part, FunctionResponsePart):
+                waiting.pop(part.id, None)
+    return tuple(waiting.values())
+
+
+def refusal(call: FunctionCallPart, why: str) -> FunctionResponsePart:
+    """An error answer to a call that did not run."""
+    return FunctionResponsePart(id=call.id, name=call.name, content=(TextPart(text=why),), is_error=True)
+
+
+def answered(history: Iterable[Message], why: str = "interrupted: the run ended before this call did") -> list[Message]:
+    """The same history with every call answered directly after its message, in call order, and orphan answers dropped."""
+    messages = list(history)
+    result: list[Message] = []
+    i = 0
+    while i < len(messages):
+        message = messages[i]
+        i += 1
+        if message.role == "tool":
+            continue  # an orphan: answers are taken with their calls below
+        result.append(message)
+        if not message.calls:
+            continue
+        found: dict[str, FunctionResponsePart] = {}
+        while i < len(messages) and messages[i].role == "tool":
+            found.update({r.id: r for r in messages[i].responses})
+            i += 1
+        result.append(Message(role="tool", parts=tuple(found.get(c.id) or refusal(c, why) for c in message.calls)))
+    return result

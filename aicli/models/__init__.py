@@ -1,0 +1,1 @@
+"""Who thinks: providers, embedders, dialects, and the orchestrator that picks one."""

@@ -1,0 +1,1 @@
+"""The local model and how it gets here."""

@@ -1,0 +1,1 @@
+"""One file a provider: a pure encode() and a pure decode()."""

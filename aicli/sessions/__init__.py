@@ -1,0 +1,1 @@
+"""Memory of runs: the log and the store."""

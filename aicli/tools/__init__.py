@@ -1,0 +1,1 @@
+"""The hands: tools, their registry, and the executor that runs calls."""

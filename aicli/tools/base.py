@@ -1,0 +1,125 @@
+"""Tool, @tool, ToolContext and ToolFailed: what a hand is."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, overload
+
+from pydantic import BaseModel
+
+from aicli.content.kinds import ToolKind
+from aicli.content.parts import JsonObject
+from aicli.content.request import ToolSpec
+from aicli.content.results import Display, ToolResult
+from aicli.tools.host import HeadlessHost, Host
+from aicli.tools.schema import json_schema, params_model
+
+if TYPE_CHECKING:
+    from aicli.tools.state import RunState
+
+Handler = Callable[..., "Awaitable[ToolResult | str] | ToolResult | str"]
+Kind = ToolKind | Callable[[Any], ToolKind]
+
+
+class ToolFailed(Exception):
+    """Raised by a tool: the text goes to the model, so it says what to do next. Never holds a stack trace or a secret."""
+
+    def __init__(self, text: str, *, display: Display | None = None) -> None:
+        super().__init__(text)
+        self.display = display
+
+
+@dataclass(frozen=True)
+class ToolContext:
+    """What one call may use. `state` is shared by all calls of a run; `progress` never blocks."""
+
+    state: RunState
+    host: Host = field(default_factory=HeadlessHost)
+    call_id: str = ""
+    progress: Callable[[str], None] = lambda text: None
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool. `title` is a format string over the parameters; `aliases` are other names that models use for it.
+
+    `kind` may be a function of the validated parameters. `run` gets `ctx` first if it asks for it; plain functions run
+    in a thread. `timeout` in seconds (None: the tool keeps its own). `param_aliases` maps a spelling to the real
+    parameter; `adapt` rewrites raw arguments before they are validated. `preview` shows what a call would change.
+    `compact` is a shorter description for small windows.
+    """
+
+    name: str
+    description: str
+    kind: Kind
+    params: type[BaseModel]
+    run: Handler
+    title: str = ""
+    aliases: tuple[str, ...] = ()
+    timeout: float | None = 120.0
+    param_aliases: Mapping[str, str] = field(default_factory=dict)
+    adapt: Callable[[JsonObject], JsonObject] | None = None
+    preview: Callable[[ToolContext, Any], Display | None] | None = None
+    compact: str = ""
+    examples: tuple[JsonObject, ...] = ()
+
+    def kind_of(self, params: BaseModel) -> ToolKind:
+        return self.kind if isinstance(self.kind, ToolKind) else self.kind(params)
+
+    def title_of(self, args: Mapping[str, Any]) -> str:
+        """One line for the task list; never raises."""
+        if not self.title:
+            return self.name
+        try:
+            return " ".join(self.title.format_map(_Blank(args)).split())
+        except (ValueError, IndexError, AttributeError, KeyError, TypeError):
+            return self.name
+
+    def spec(self, compact: bool = False) -> ToolSpec:
+        return ToolSpec(
+            name=self.name,
+            description=(self.compact or self.description) if compact else self.description,
+            parameters=json_schema(self.params, compact=compact),
+            examples=() if compact else self.examples,
+        )
+
+
+class _Blank(dict[str, Any]):
+    def __missing__(self, key: str) -> str:
+        return ""
+
+
+@overload
+def tool(function: Handler, /) -> Tool: ...
+@overload
+def tool(
+    *,
+    kind: Kind = ...,
+    name: str = ...,
+    title: str = ...,
+    **more: Any,
+) -> Callable[[Handler], Tool]: ...
+def tool(
+    function: Handler | None = None, /, *, kind: Kind = ToolKind.OTHER, name: str = "", title: str = "", **more: Any
+) -> Tool | Callable[[Handler], Tool]:
+    """Makes a Tool of a function: its docstring is the description, its annotated parameters the schema.
+
+    Plain or async; a parameter annotated ToolContext gets the context and is not in the schema; a str return is wrapped.
+    `more` are the other fields of Tool.
+    """
+
+    def make(f: Handler) -> Tool:
+        own_name = name or f.__name__
+        return Tool(
+            name=own_name,
+            description=inspect.cleandoc(f.__doc__ or ""),
+            kind=kind,
+            params=params_model(f, own_name),
+            run=f,
+            title=title,
+            **more,
+        )
+
+    return make(function) if function is not None else make

@@ -1,0 +1,85 @@
+"""From a function's signature to a pydantic model and a JSON schema that every server accepts."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, create_model
+
+from aicli.content.parts import JsonObject
+
+
+def context_parameter(function: Callable[..., Any]) -> str:
+    """Name of the parameter annotated ToolContext, or ""."""
+    for name, p in inspect.signature(function).parameters.items():
+        annotation = p.annotation
+        if annotation == "ToolContext" or getattr(annotation, "__name__", "") == "ToolContext":
+            return name
+    return ""
+
+
+def params_model(function: Callable[..., Any], name: str) -> type[BaseModel]:
+    """The parameters as a model that forbids unknown keys. Raises TypeError for *args, **kwargs or a missing annotation."""
+    skip = context_parameter(function)
+    hints = typing.get_type_hints(_bare(function, skip), include_extras=True)
+    fields: dict[str, Any] = {}
+    for key, p in inspect.signature(function).parameters.items():
+        if key == skip:
+            continue
+        if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+            raise TypeError(f"tool {name}: *{key} has no place in a JSON schema")
+        if key not in hints:
+            raise TypeError(f"tool {name}: parameter {key} has no annotation")
+        fields[key] = (hints[key], ... if p.default is p.empty else p.default)
+    return create_model(f"{name}_params", __config__=ConfigDict(extra="forbid"), **fields)
+
+
+def _bare(function: Callable[..., Any], skip: str) -> Any:
+    """The function's annotations without the context and the result, so that those need not be importable."""
+    annotations = {k: v for k, v in function.__annotations__.items() if k not in (skip, "return")}
+    holder = type("holder", (), {"__annotations__": annotations, "__module__": function.__module__})
+    holder.__globals__ = getattr(function, "__globals__", {})  # type: ignore[attr-defined]
+
+    def stand_in() -> None: ...
+
+    stand_in.__annotations__ = annotations
+    stand_in.__wrapped__ = function  # type: ignore[attr-defined]
+    return stand_in
+
+
+def json_schema(model: type[BaseModel], compact: bool = False) -> JsonObject:
+    """The model's JSON schema: no titles, references inlined, `X | None` reduced to X; compact drops descriptions too."""
+    raw = model.model_json_schema()
+    defs = raw.pop("$defs", {})
+    cleaned: JsonObject = _clean(raw, defs, compact)
+    cleaned.setdefault("properties", {})
+    return cleaned
+
+
+def _clean(node: Any, defs: JsonObject, compact: bool) -> Any:
+    if isinstance(node, list):
+        return [_clean(n, defs, compact) for n in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        target = defs[node["$ref"].rsplit("/", 1)[-1]]
+        return _clean({**target, **{k: v for k, v in node.items() if k != "$ref"}}, defs, compact)
+    options = node.get("anyOf")
+    if options and {"type": "null"} in options:
+        rest = [o for o in options if o != {"type": "null"}]
+        node = {k: v for k, v in node.items() if k != "anyOf"}
+        node = {**rest[0], **node} if len(rest) == 1 else {**node, "anyOf": rest}
+        if node.get("default", 0) is None:
+            del node["default"]
+        return _clean(node, defs, compact)
+    drop = {"title", "additionalProperties"} | ({"description", "default"} if compact else set())
+    out = {}
+    for key, value in node.items():
+        if key == "properties":
+            out[key] = {k: _clean(v, defs, compact) for k, v in value.items()}
+        elif key not in drop or (key == "title" and not isinstance(value, str)):
+            out[key] = _clean(value, defs, compact)
+    return out

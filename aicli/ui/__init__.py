@@ -1,0 +1,1 @@
+"""The face: knows values and Host, nothing else."""

@@ -1,0 +1,1 @@
+"""Where an agent works: roots, ignore rules, text, checkpoints, memory."""
