@@ -127,7 +127,7 @@ class RetryScheduled(Value):
 
 
 class ContextCompacted(Value):
-    """The first `replaced` messages of the history gave way to `summary`; `before` and `after` are tokens."""
+    """The first `replaced` messages of the history gave way to `messages`; `before` and `after` are tokens."""
 
     type: Literal["context_compacted"] = "context_compacted"
     before: int

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from pydantic import BaseModel
 
+from aicli.content.events import AgentEvent
 from aicli.content.kinds import ToolKind
 from aicli.content.parts import JsonObject
 from aicli.content.request import ToolSpec
@@ -33,12 +34,13 @@ class ToolFailed(Exception):
 
 @dataclass(frozen=True)
 class ToolContext:
-    """What one call may use. `state` is shared by all calls of a run; `progress` never blocks."""
+    """What one call may use. `state` is shared by all calls of a run; `progress` and `emit` never block."""
 
     state: RunState
     host: Host = field(default_factory=HeadlessHost)
     call_id: str = ""
     progress: Callable[[str], None] = lambda text: None
+    emit: Callable[[AgentEvent], None] = lambda event: None
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,6 @@ def params_model(function: Callable[..., Any], name: str) -> type[BaseModel]:
 def _bare(function: Callable[..., Any], skip: str) -> Any:
     """The function's annotations without the context and the result, so that those need not be importable."""
     annotations = {k: v for k, v in function.__annotations__.items() if k not in (skip, "return")}
-    holder = type("holder", (), {"__annotations__": annotations, "__module__": function.__module__})
-    holder.__globals__ = getattr(function, "__globals__", {})  # type: ignore[attr-defined]
 
     def stand_in() -> None: ...
 
@@ -51,7 +49,7 @@ def _bare(function: Callable[..., Any], skip: str) -> Any:
 
 
 def json_schema(model: type[BaseModel], compact: bool = False) -> JsonObject:
-    """The model's JSON schema: no titles, references inlined, `X | None` reduced to X; compact drops descriptions too."""
+    """The JSON schema: no titles, references inlined, `X | None` reduced to X; compact drops descriptions too."""
     raw = model.model_json_schema()
     defs = raw.pop("$defs", {})
     cleaned: JsonObject = _clean(raw, defs, compact)

@@ -1,0 +1,298 @@
+"""LocalExecutor: look up, validate, permit, time out, run, truncate. Every call is answered, whatever happens."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from aicli.content.events import AgentEvent, Outcome, ToolFinished, ToolProgress, ToolStarted
+from aicli.content.kinds import ToolKind
+from aicli.content.messages import refusal
+from aicli.content.parts import FunctionCallPart, FunctionResponsePart, InlineDataPart, TextPart
+from aicli.content.results import ToolResult
+from aicli.tools.base import Tool, ToolContext, ToolFailed
+from aicli.tools.host import HeadlessHost, Host
+from aicli.tools.permit import Permit, Policy, Refused, StopTurn
+from aicli.tools.registry import ToolRegistry
+from aicli.tools.schema import context_parameter
+from aicli.tools.state import RunState
+from aicli.tools.validate import BadArguments, validated
+
+Emit = Callable[[AgentEvent], None]
+CANCELLED = "cancelled: the person stopped the run before this call finished"
+RESULT_LIMIT = 60_000
+
+
+class Interrupted(asyncio.CancelledError):
+    """A cancel that carries the answers so far: one for every call."""
+
+    def __init__(self, answers: tuple[FunctionResponsePart, ...]) -> None:
+        super().__init__()
+        self.answers = answers
+
+
+@dataclass(frozen=True)
+class _Ready:
+    call: FunctionCallPart
+    tool: Tool
+    params: BaseModel
+    kind: ToolKind
+
+
+class LocalExecutor:
+    """Runs the calls of one reply. `before_effect` is awaited before anything that changes the world.
+
+    `policy` None allows everything: the tools were passed by the program itself.
+    """
+
+    def __init__(
+        self,
+        tools: Sequence[Tool],
+        state: RunState | None = None,
+        *,
+        policy: Policy | None = None,
+        host: Host | None = None,
+        before_effect: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        self.registry = ToolRegistry(tools)
+        self.state = state or RunState()
+        self.policy = policy
+        self.host: Host = host or HeadlessHost()
+        self.before_effect = before_effect
+        self._permit = Permit(policy, self.host, self.state)
+
+    @property
+    def tools(self) -> list[Tool]:
+        return list(self.registry)
+
+    async def execute_all(self, calls: Sequence[FunctionCallPart], emit: Emit) -> tuple[FunctionResponsePart, ...]:
+        """Answers in call order. Reading calls that stand together run together; the others one at a time, in order.
+
+        Raises Interrupted (with all answers) on cancellation or when the person stops the turn.
+        """
+        answers = {call.id: refusal(call, CANCELLED) for call in calls}
+        started: dict[str, FunctionCallPart] = {}
+        try:
+            for batch in self._batches(calls):
+                if len(batch) == 1:
+                    await self._answer(batch[0], answers, started, emit)
+                    continue
+                async with asyncio.TaskGroup() as group:
+                    for call in batch:
+                        group.create_task(self._answer(call, answers, started, emit))
+        except BaseExceptionGroup as e:
+            stop = e.subgroup((StopTurn, asyncio.CancelledError))
+            if stop is None:
+                raise
+            self._close_open(started, answers, emit)
+            raise Interrupted(tuple(answers[c.id] for c in calls)) from e
+        except (StopTurn, asyncio.CancelledError) as e:
+            self._close_open(started, answers, emit)
+            raise Interrupted(tuple(answers[c.id] for c in calls)) from e
+        return tuple(answers[c.id] for c in calls)
+
+    def _batches(self, calls: Sequence[FunctionCallPart]) -> list[list[FunctionCallPart]]:
+        batches: list[list[FunctionCallPart]] = []
+        together = False
+        for call in calls:
+            tool = self.registry.get(call.name)
+            parallel = True
+            if tool is not None:
+                try:
+                    parallel = tool.kind_of(validated(tool, call)).parallel
+                except BadArguments:
+                    parallel = True
+            if parallel and together:
+                batches[-1].append(call)
+            else:
+                batches.append([call])
+            together = parallel
+        return batches
+
+    def _close_open(
+        self, started: dict[str, FunctionCallPart], answers: dict[str, FunctionResponsePart], emit: Emit
+    ) -> None:
+        for call in started.values():
+            result = ToolResult.of(answers[call.id].text or CANCELLED, is_error=True)
+            emit(ToolFinished(call_id=call.id, name=call.name, result=result, outcome=Outcome.CANCELLED))
+
+    async def _answer(
+        self,
+        call: FunctionCallPart,
+        answers: dict[str, FunctionResponsePart],
+        started: dict[str, FunctionCallPart],
+        emit: Emit,
+    ) -> None:
+        tool = self.registry.get(call.name)
+        title = tool.title_of(call.args) if tool else call.name
+        kind = tool.kind.value if tool and isinstance(tool.kind, ToolKind) else "other"
+        emit(ToolStarted(call=call, title=title, kind=kind, tool=tool.name if tool else ""))
+        started[call.id] = call
+        clock = _Clock()
+        try:
+            result, outcome = await self._outcome(call, emit, clock)
+        except StopTurn as stop:
+            answers[call.id] = refusal(call, stop.why)
+            raise
+        result = truncated(result)
+        answers[call.id] = response(call, result)
+        del started[call.id]
+        emit(ToolFinished(call_id=call.id, name=call.name, result=result, outcome=outcome, seconds=clock.seconds))
+
+    async def _outcome(self, call: FunctionCallPart, emit: Emit, clock: _Clock) -> tuple[ToolResult, Outcome]:
+        try:
+            ready = self._prepare(call)
+            with clock.paused():
+                allowed = await self._permit.ask(ready.tool, call, ready.params, ready.kind, emit)
+            if allowed is not None:
+                ready = self._prepare(replace_args(call, allowed))
+            if ready.kind.effect and self.before_effect:
+                await self.before_effect()
+            result = await self._run(ready, emit, clock)
+        except (BadArguments, ToolFailed) as e:
+            display = getattr(e, "display", None)
+            return ToolResult.of(str(e), is_error=True, display=display), Outcome.FAILED
+        except Refused as e:
+            return ToolResult.of(str(e), is_error=True), Outcome.DENIED
+        except TimeoutError:
+            text = f"{call.name} took longer than its limit and was stopped"
+            return ToolResult.of(text, is_error=True), Outcome.TIMED_OUT
+        except Exception as e:
+            text = f"{call.name} failed: {type(e).__name__}: {_message(e)}"
+            return ToolResult.of(text, is_error=True), Outcome.FAILED
+        if result.is_error and result.data.get("timed_out"):
+            return result, Outcome.TIMED_OUT
+        return result, Outcome.FAILED if result.is_error else Outcome.OK
+
+    def _prepare(self, call: FunctionCallPart) -> _Ready:
+        tool = self.registry.get(call.name)
+        if tool is None:
+            raise BadArguments(self.registry_hint(call.name))
+        params = validated(tool, call)
+        return _Ready(call, tool, params, tool.kind_of(params))
+
+    def registry_hint(self, name: str) -> str:
+        names = ", ".join(t.name for t in self.registry)
+        return f"there is no tool named {name!r}. Tools: {names or 'none'}"
+
+    async def _run(self, ready: _Ready, emit: Emit, clock: _Clock) -> ToolResult:
+        call_id = ready.call.id
+        loop = asyncio.get_running_loop()
+
+        def progress(text: str) -> None:
+            event = ToolProgress(call_id=call_id, text=text)
+            try:
+                same = asyncio.get_running_loop() is loop
+            except RuntimeError:
+                same = False
+            if same:
+                emit(event)
+            else:
+                loop.call_soon_threadsafe(emit, event)
+
+        host = _ClockedHost(self.host, clock)
+        context = ToolContext(state=self.state, host=host, call_id=call_id, progress=progress, emit=emit)
+        arguments = {k: getattr(ready.params, k) for k in type(ready.params).model_fields}
+        name = context_parameter(ready.tool.run)
+        if name:
+            arguments[name] = context
+        async with asyncio.timeout(ready.tool.timeout):
+            if inspect.iscoroutinefunction(ready.tool.run):
+                value: Any = await ready.tool.run(**arguments)
+            else:
+                value = await asyncio.to_thread(ready.tool.run, **arguments)
+                if inspect.isawaitable(value):
+                    value = await value
+        return (
+            value if isinstance(value, ToolResult) else ToolResult.of(value if isinstance(value, str) else str(value))
+        )
+
+
+class _Clock:
+    """Seconds of work, without the time that a person was waited for."""
+
+    def __init__(self) -> None:
+        self._begin = time.monotonic()
+        self._waited = 0.0
+
+    @property
+    def seconds(self) -> float:
+        return max(0.0, time.monotonic() - self._begin - self._waited)
+
+    def paused(self) -> _Pause:
+        return _Pause(self)
+
+    def add(self, seconds: float) -> None:
+        self._waited += seconds
+
+
+class _Pause:
+    def __init__(self, clock: _Clock) -> None:
+        self._clock = clock
+
+    def __enter__(self) -> None:
+        self._begin = time.monotonic()
+
+    def __exit__(self, *_: object) -> None:
+        self._clock.add(time.monotonic() - self._begin)
+
+
+class _ClockedHost:
+    """The host, with the time that a person takes kept off the tool's clock."""
+
+    def __init__(self, host: Host, clock: _Clock) -> None:
+        self._host, self._clock = host, clock
+
+    @property
+    def present(self) -> bool:
+        return self._host.present
+
+    async def approve(self, request: Any) -> Any:
+        with self._clock.paused():
+            return await self._host.approve(request)
+
+    async def ask(self, question: Any) -> str | None:
+        with self._clock.paused():
+            return await self._host.ask(question)
+
+
+def replace_args(call: FunctionCallPart, args: dict[str, Any]) -> FunctionCallPart:
+    return call.model_copy(update={"args": args, "raw": ""})
+
+
+def response(call: FunctionCallPart, result: ToolResult) -> FunctionResponsePart:
+    return FunctionResponsePart(id=call.id, name=call.name, content=result.content, is_error=result.is_error)
+
+
+def truncated(result: ToolResult, limit: int = RESULT_LIMIT) -> ToolResult:
+    """At most `limit` characters of text for the model, head and tail kept, with a note on what was left out."""
+    total = sum(len(p.text) for p in result.content if isinstance(p, TextPart))
+    if total <= limit:
+        return result
+    left = limit
+    parts: list[TextPart | InlineDataPart] = []
+    for part in result.content:
+        if not isinstance(part, TextPart):
+            parts.append(part)
+            continue
+        if len(part.text) > left:
+            head, tail = left * 2 // 3, left // 3
+            cut = len(part.text) - head - tail
+            note = f"\n[… {cut} characters left out; ask for a smaller part …]\n"
+            part = TextPart(text=part.text[:head] + note + (part.text[-tail:] if tail else ""))
+            left = 0
+        else:
+            left -= len(part.text)
+        parts.append(part)
+    return result.model_copy(update={"content": tuple(parts)})
+
+
+def _message(error: Exception) -> str:
+    text = str(error).strip().splitlines()
+    return text[0][:300] if text else "no message"
