@@ -1,0 +1,100 @@
+"""Writes a file as a whole or not at all: temporary file beside it, flush, rename, flush the folder."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+
+from aicli.workspace.beneath import HAS_DIR_FD, Spot
+
+PREFIX = ".aicli-tmp-"
+
+
+class Moved(Exception):
+    """What stood at the place changed while the new content was being written."""
+
+
+def put(spot: Spot, data: bytes, *, mode: int | None = None, mtime_ns: int | None = None) -> int:
+    """Replaces what stands at `spot` by `data`; gives the new mtime in ns. Mode, owner, attributes stay.
+
+    `mode` (permission bits) and `mtime_ns` override. Raises OSError (then the old file is whole and no temporary
+    file is left) or Moved.
+    """
+    old = spot.status
+    if old is not None and not _writable(spot):
+        raise PermissionError(errno.EACCES, "the file is read-only", spot.name)
+    temporary = f"{PREFIX}{os.getpid()}-{secrets.token_hex(6)}"
+    fd = spot.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if old is None and mode is None else 0o600, temporary)
+    try:
+        try:
+            _fill(fd, data)
+            if old is not None or mode is not None:
+                _dress(spot, fd, temporary, old, mode)
+            if mtime_ns is not None:
+                os.utime(fd if os.utime in os.supports_fd else spot.at(temporary)[0], ns=(mtime_ns, mtime_ns))
+            os.fsync(fd)
+            mtime = os.fstat(fd).st_mtime_ns
+        finally:
+            os.close(fd)
+        if _token(spot.look()) != _token(old):
+            raise Moved
+        spot.replace(temporary)
+    except BaseException:
+        try:
+            spot.unlink(temporary)
+        except FileNotFoundError:
+            pass
+        raise
+    spot.sync()
+    return mtime
+
+
+def _fill(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view[: 1 << 24]) :]
+
+
+def _token(status: os.stat_result | None) -> tuple[int, ...]:
+    return () if status is None else (status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def _writable(spot: Spot) -> bool:
+    where, how = spot.at()
+    return os.access(where, os.W_OK, dir_fd=how.get("dir_fd"))
+
+
+def _dress(spot: Spot, fd: int, temporary: str, old: os.stat_result | None, mode: int | None) -> None:
+    """Gives the new file the old one's owner, attributes and mode; what the system refuses is left."""
+    if old is not None and HAS_DIR_FD:
+        for uid, gid in ((-1, old.st_gid), (old.st_uid, -1)):
+            try:
+                os.fchown(fd, uid, gid)
+            except OSError:
+                pass
+        _copy_attributes(spot, fd)
+    bits = stat.S_IMODE(old.st_mode) if mode is None and old is not None else mode
+    if bits is not None:
+        if HAS_DIR_FD:
+            os.fchmod(fd, bits)
+        else:
+            os.chmod(spot.at(temporary)[0], bits)
+
+
+def _copy_attributes(spot: Spot, fd: int) -> None:
+    if not hasattr(os, "listxattr"):
+        return
+    try:
+        source = spot.open(os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        for name in os.listxattr(source):
+            if name != "security.capability":
+                os.setxattr(fd, name, os.getxattr(source, name))
+    except OSError:
+        pass
+    finally:
+        os.close(source)
