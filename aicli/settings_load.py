@@ -54,7 +54,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Loaded:
-    """`origin` names the layer that won, for every key; `ignored` is a project file that was not read for want of trust.
+    """`origin` names the layer that won, for every key; `ignored` is a project file not read for want of trust.
 
     `dropped` is what a trusted project wanted to set and may not.
     """
