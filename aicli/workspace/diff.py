@@ -1,0 +1,95 @@
+"""Unified diffs of one file, bounded in time for large ones."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+
+from aicli.workspace.text import decode, looks_binary, split_lines
+
+CONTEXT = 3
+_MOST = 3_000
+"""Above this many differing lines on both sides together the middle is shown as removed and added whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """A unified diff with its counts of lines."""
+
+    text: str
+    added: int
+    removed: int
+
+
+def diff_bytes(path: str, before: bytes | None, after: bytes | None) -> Diff:
+    """From one content to another; None where there is no file. Binary content is only named."""
+    if any(data and looks_binary(data) for data in (before, after)):
+        sizes = " -> ".join("none" if d is None else f"{len(d):,} bytes" for d in (before, after))
+        return Diff(f"Binary file {path}: {sizes}\n" if before != after else "", 0, 0)
+    old = "" if before is None else decode(before).text
+    new = "" if after is None else decode(after).text
+    return diff_text(path, old, new, created=before is None, deleted=after is None)
+
+
+def diff_text(path: str, old: str, new: str, *, created: bool = False, deleted: bool = False) -> Diff:
+    """From one text to another, by lines; a change of line ends alone is said in words."""
+    a, b = split_lines(old), split_lines(new)
+    head = f"--- {'/dev/null' if created else 'a/' + path}\n+++ {'/dev/null' if deleted else 'b/' + path}\n"
+    if a == b:
+        return Diff(head + _ends(old, new) if old != new or created or deleted else "", 0, 0)
+    a_end, b_end = _unfinished(old), _unfinished(new)
+    body, added, removed = _hunks(a, b)
+    notes = []
+    if a_end != b_end:
+        notes.append(f"\\ No newline at end of {'old' if a_end else 'new'} file\n")
+    return Diff(head + body + "".join(notes), added, removed)
+
+
+def _unfinished(text: str) -> bool:
+    return bool(text) and not text.endswith(("\n", "\r"))
+
+
+def _ends(old: str, new: str) -> str:
+    if not old and not new:
+        return ""
+    if _unfinished(old) != _unfinished(new):
+        return f"\\ No newline at end of {'old' if _unfinished(old) else 'new'} file\n"
+    return "\\ Only line ends differ\n"
+
+
+def _hunks(a: list[str], b: list[str]) -> tuple[str, int, int]:
+    top = 0
+    while top < min(len(a), len(b)) and a[top] == b[top]:
+        top += 1
+    tail = 0
+    while tail < min(len(a), len(b)) - top and a[-1 - tail] == b[-1 - tail]:
+        tail += 1
+    begin = max(0, top - CONTEXT)
+    a_stop, b_stop = len(a) - max(0, tail - CONTEXT), len(b) - max(0, tail - CONTEXT)
+    x, y = a[begin:a_stop], b[begin:b_stop]
+    if len(x) + len(y) > _MOST:
+        keep = min(CONTEXT, tail)
+        groups = [[("equal", 0, top - begin, 0, top - begin)]]
+        groups[0].append(("replace", top - begin, len(x) - keep, top - begin, len(y) - keep))
+        groups[0].append(("equal", len(x) - keep, len(x), len(y) - keep, len(y)))
+    else:
+        groups = [list(g) for g in difflib.SequenceMatcher(None, x, y, autojunk=False).get_grouped_opcodes(CONTEXT)]
+    out, added, removed = [], 0, 0
+    for group in groups:
+        out.append(_head(group, begin))
+        for tag, i1, i2, j1, j2 in group:
+            if tag == "equal":
+                out += [" " + line for line in x[i1:i2]]
+                continue
+            out += ["-" + line for line in x[i1:i2]] + ["+" + line for line in y[j1:j2]]
+            removed, added = removed + i2 - i1, added + j2 - j1
+    return "".join(line + "\n" for line in out), added, removed
+
+
+def _head(group: list[tuple[str, int, int, int, int]], begin: int) -> str:
+    def span(start: int, stop: int) -> str:
+        length = stop - start
+        first = begin + start + (1 if length else 0)
+        return str(first) if length == 1 else f"{first},{length}"
+
+    return f"@@ -{span(group[0][1], group[-1][2])} +{span(group[0][3], group[-1][4])} @@"
