@@ -1,0 +1,307 @@
+"""Leading a small model by steps: a request as few-shot dialogue and schema, and the JSON it writes as events."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from aicli.content.messages import Message
+from aicli.content.parts import FunctionCallPart, FunctionResponsePart, JsonObject
+from aicli.content.request import FinishReason, ModelRequest, ToolSpec
+from aicli.content.stream import CallDelta, StreamEvent, TextDelta, new_id
+
+ANSWER = "answer"
+ENOUGH = "If the result is enough, answer."
+# The parameters that the model is offered of each tool it knows from steps.md; the other known tools only confuse it.
+COMPACT = {
+    "ls": ("path",),
+    "read_file": ("path",),
+    "grep": ("pattern", "path"),
+    "write_file": ("path", "content"),
+    "edit": ("path", "old_string", "new_string"),
+    "shell": ("command",),
+}
+MOST_OTHERS = 3
+MOST_LISTED = 60
+MOST_ENUMERATED = 150
+RESULT_CHARS = 2_400
+REPEATED_CHARS = 600
+READ_ONLY = frozenset({"ls", "read_file", "grep", "glob", "read_many_files"})
+Chat = list[dict[str, str]]
+
+
+@cache
+def prefix() -> tuple[dict[str, str], ...]:
+    """The system text and the example dialogues, as chat messages. The same bytes for every request."""
+    text = files("aicli.models.embedded").joinpath("steps.md").read_text("utf-8")
+    roles = {"system": "system", "user": "user", "step": "assistant"}
+    blocks = re.split(r"(?m)^# (system|user|step)\n", text)[1:]
+    return tuple({"role": roles[k], "content": body.strip()} for k, body in zip(blocks[::2], blocks[1::2], strict=True))
+
+
+def task_of(messages: Sequence[Message]) -> int:
+    """Index of the message that holds the current task."""
+    return max((i for i, m in enumerate(messages) if m.role == "user" and m.text), default=0)
+
+
+def offered(request: ModelRequest) -> tuple[ToolSpec, ...]:
+    """The tools of the request that the model is led over."""
+    if request.tool_choice == "none":
+        return ()
+    if request.tool_choice not in ("auto", "required"):
+        return tuple(t for t in request.tools if t.name == request.tool_choice)
+    known = tuple(t for t in request.tools if t.name in COMPACT)
+    others = tuple(t for t in request.tools if t.name not in COMPACT)
+    return known + others if len(others) <= MOST_OTHERS or not known else known
+
+
+def extra_tools(request: ModelRequest) -> str:
+    """One line for each offered tool that steps.md does not name."""
+    lines = []
+    for tool in offered(request):
+        if tool.name not in COMPACT:
+            names = ", ".join(tool.parameters.get("properties", {}))
+            lines.append(
+                f"{tool.name} {{{names}}}: {tool.description.strip().splitlines()[0] if tool.description else ''}"
+            )
+    return "More tools:\n" + "\n".join(lines) + "\n" if lines else ""
+
+
+def listing(paths: Sequence[str]) -> str:
+    if not paths:
+        return "Files: none yet\n"
+    more = f", and {len(paths) - MOST_LISTED} more" if len(paths) > MOST_LISTED else ""
+    return f"Files: {', '.join(paths[:MOST_LISTED])}{more}\n"
+
+
+def dialogue(request: ModelRequest, files_line: str) -> Chat:
+    """The request's history as the continuation of the examples; `files_line` stands before the current task."""
+    chat: Chat = []
+    task = ""
+    current = task_of(request.messages)
+    for i, message in enumerate(request.messages):
+        if message.role == "user":
+            task = message.text.strip()
+            head = _notes(request) + extra_tools(request) + files_line if i == current else ""
+            _add(chat, "user", f"{head}Request: {task}")
+        elif message.role == "model":
+            answers = _answers(request.messages, i)
+            for call in message.calls:
+                _add(chat, "assistant", step_text(call.name, call.args))
+                if call.id in answers:
+                    _add(chat, "user", result_text(answers[call.id], task))
+            if message.text and not message.calls:
+                _add(chat, "assistant", step_text(ANSWER, {"text": message.text}))
+    return chat
+
+
+def plain(request: ModelRequest) -> Chat:
+    """The history as an ordinary chat, for a request without tools."""
+    chat: Chat = [{"role": "system", "content": request.system}] if request.system.strip() else []
+    for i, message in enumerate(request.messages):
+        if message.role == "user":
+            _add(chat, "user", message.text)
+        elif message.role == "model":
+            answers = _answers(request.messages, i)
+            if message.text:
+                _add(chat, "assistant", message.text)
+            for call in message.calls:
+                _add(chat, "assistant", step_text(call.name, call.args))
+                if call.id in answers:
+                    _add(chat, "user", f"Result of {call.name}:\n{shortened(answers[call.id].text)}")
+    return chat
+
+
+def _notes(request: ModelRequest) -> str:
+    return f"Notes:\n{request.system.strip()}\n" if request.system.strip() else ""
+
+
+def _add(chat: Chat, role: str, content: str) -> None:
+    if chat and chat[-1]["role"] == role:
+        chat[-1] = {"role": role, "content": chat[-1]["content"] + "\n" + content}
+    else:
+        chat.append({"role": role, "content": content})
+
+
+def _answers(messages: Sequence[Message], i: int) -> dict[str, FunctionResponsePart]:
+    found: dict[str, FunctionResponsePart] = {}
+    for message in messages[i + 1 :]:
+        if message.role != "tool":
+            break
+        found.update({r.id: r for r in message.responses})
+    return found
+
+
+def step_text(name: str, args: JsonObject) -> str:
+    return json.dumps({"tool": name, "args": args}, ensure_ascii=False)
+
+
+def result_text(response: FunctionResponsePart, task: str) -> str:
+    """A result with the task again, so that the model needs to look nowhere else."""
+    head = "Error" if response.is_error else "Result"
+    again = task if len(task) <= REPEATED_CHARS else task[:REPEATED_CHARS] + "…"
+    stop = "" if again.endswith((".", "!", "?", "…", "。")) else "."
+    after = "Try another way." if response.is_error else ENOUGH
+    return f"{head}:\n{shortened(response.text)}\nRequest: {again}{stop} {after}"
+
+
+def shortened(text: str, limit: int = RESULT_CHARS) -> str:
+    """At most `limit` characters and a notice: the beginning, and the end where errors stand."""
+    text = text.strip()
+    if len(text) <= limit:
+        return text or "(no output)"
+    head, tail = limit * 2 // 3, limit // 3
+    return f"{text[:head]}\n… {len(text) - head - tail} characters left out …\n{text[-tail:]}"
+
+
+def schema(request: ModelRequest, *, answer_only: bool = False) -> JsonObject:
+    """One step as a JSON schema: a call of one offered tool, or the answer."""
+    tools = () if answer_only else offered(request)
+    options = [_step_schema(tool.name, _arguments(tool, request)) for tool in tools]
+    if not options or request.tool_choice in ("auto", "none") or answer_only:
+        text = request.output_schema or {"type": "string"}
+        options.append(_step_schema(ANSWER, {"type": "object", "properties": {"text": text}, "required": ["text"]}))
+    return options[0] if len(options) == 1 else {"anyOf": options}
+
+
+def _step_schema(name: str, args: JsonObject) -> JsonObject:
+    return {
+        "type": "object",
+        "properties": {"tool": {"const": name}, "args": args},
+        "required": ["tool", "args"],
+        "additionalProperties": False,
+    }
+
+
+def _arguments(tool: ToolSpec, request: ModelRequest) -> JsonObject:
+    properties: JsonObject = tool.parameters.get("properties", {})
+    required: list[str] = list(tool.parameters.get("required", ()))
+    if tool.name in COMPACT:
+        properties = {k: properties[k] for k in COMPACT[tool.name] if k in properties}
+    properties = {k: {n: x for n, x in v.items() if n not in ("description", "default")} for k, v in properties.items()}
+    names = known_paths(request)
+    if "path" in properties and tool.name in ("read_file", "edit", "grep", "ls") and len(names) <= MOST_ENUMERATED:
+        folders = {"."} | {n[: i + 1] for n in names for i, c in enumerate(n) if c == "/"}
+        choices = {"ls": folders, "grep": folders | names}.get(tool.name, {n for n in names if not n.endswith("/")})
+        if choices:
+            properties["path"] = {"enum": sorted(choices)}
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def known_paths(request: ModelRequest) -> set[str]:
+    """The names in the workspace, and those that calls of this conversation wrote."""
+    written = {c.args["path"] for m in request.messages for c in m.calls if isinstance(c.args.get("path"), str)}
+    return set(request.paths) | written
+
+
+def repeated(request: ModelRequest, name: str, args: JsonObject) -> bool:
+    """Was the very same call made for this task, with nothing changed since?"""
+    calls: list[FunctionCallPart] = [c for m in request.messages[task_of(request.messages) :] for c in m.calls]
+    for call in reversed(calls):
+        if (call.name, call.args) == (name, args):
+            return True
+        if call.name not in READ_ONLY:
+            return False
+    return False
+
+
+_OPENING = re.compile(r'\s*\{\s*"tool"\s*:\s*"answer"\s*,\s*"args"\s*:\s*\{\s*"text"\s*:\s*"')
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+
+
+@dataclass(slots=True)
+class StepReader:
+    """Reads one step as it comes. An answer's text is given out at once; a call only when it is whole."""
+
+    text: str = ""
+    answering: bool = False
+    _at: int = 0
+    _ended: bool = False
+
+    def feed(self, piece: str) -> list[StreamEvent]:
+        self.text += piece
+        if not self.answering:
+            opening = _OPENING.match(self.text)
+            if opening is None:
+                return []
+            self.answering, self._at = True, opening.end()
+        out = self._string()
+        return [TextDelta(out)] if out else []
+
+    def _string(self) -> str:
+        """The characters of the answer's string that are whole by now."""
+        out: list[str] = []
+        s, i = self.text, self._at
+        while i < len(s) and not self._ended:
+            if s[i] == '"':
+                self._ended = True
+            elif s[i] != "\\":
+                out.append(s[i])
+                i += 1
+            else:
+                char, i_next = _escape(s, i)
+                if i_next == i:
+                    break
+                out.append(char)
+                i = i_next
+        self._at = i
+        return "".join(out)
+
+    def call(self) -> tuple[str, JsonObject] | None:
+        """The whole call, or None: an answer, or cut short."""
+        step = self.value()
+        if step is None or step.get("tool") == ANSWER:
+            return None
+        args = step.get("args")
+        return str(step.get("tool", "")), args if isinstance(args, dict) else {}
+
+    def value(self) -> dict[str, Any] | None:
+        try:
+            step = json.loads(self.text)
+        except ValueError:
+            return None
+        return step if isinstance(step, dict) else None
+
+    def close(self, reason: FinishReason) -> list[StreamEvent]:
+        """What is left once the reply ended: the call, a structured answer, or the text of a step cut short."""
+        if self.answering:
+            return []
+        call = self.call()
+        if call is not None:
+            return [CallDelta(0, id=new_id(), name=call[0], args=call[1])]
+        step = self.value()
+        if step is not None:
+            text = step.get("args", {}).get("text", "")
+            return [TextDelta(text if isinstance(text, str) else json.dumps(text, ensure_ascii=False))]
+        named = re.match(r'\s*\{\s*"tool"\s*:\s*"(\w+)"', self.text)
+        if named and reason is FinishReason.LENGTH:
+            return [CallDelta(0, id=new_id(), name=named[1], raw=self.text, args={})]
+        return [TextDelta(self.text)] if self.text.strip() else []
+
+
+def _escape(s: str, i: int) -> tuple[str, int]:
+    """The character that the escape at `i` stands for, and where it ends; (…, i) while it isn't whole."""
+    if i + 1 >= len(s):
+        return "", i
+    if s[i + 1] != "u":
+        return _ESCAPES.get(s[i + 1], s[i + 1]), i + 2
+    unit = s[i + 2 : i + 6]
+    if len(unit) < 4:
+        return "", i
+    code = int(unit, 16)
+    if not 0xD800 <= code < 0xE000:
+        return chr(code), i + 6
+    low = s[i + 6 : i + 12]
+    if code >= 0xDC00 or (len(low) >= 2 and low[:2] != "\\u"):
+        return "�", i + 6
+    if len(low) < 6:
+        return "", i
+    second = int(low[2:], 16)
+    if not 0xDC00 <= second < 0xE000:
+        return "�", i + 6
+    return chr(0x10000 + ((code - 0xD800) << 10) + (second - 0xDC00)), i + 12
