@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Literal
+
+from pydantic import TypeAdapter
 
 from aicli.content.parts import ContentPart, FunctionCallPart, FunctionResponsePart, TextPart, ThinkingPart, Value
 
@@ -43,6 +46,21 @@ class Message(Value):
     @classmethod
     def model(cls, text: str) -> Message:
         return cls(role="model", parts=(TextPart(text=text),))
+
+
+def dump_history(history: Sequence[Message]) -> str:
+    """The history as JSON text."""
+    return _history_type().dump_json(list(history)).decode()
+
+
+def load_history(text: str) -> list[Message]:
+    """Reads `dump_history` back. Raises pydantic's ValidationError."""
+    return answered(_history_type().validate_json(text))
+
+
+@cache
+def _history_type() -> TypeAdapter[list[Message]]:
+    return TypeAdapter(list[Message])
 
 
 def open_calls(history: Sequence[Message]) -> tuple[FunctionCallPart, ...]:

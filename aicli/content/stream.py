@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,13 +82,18 @@ class _Call:
     raw: str = ""
     dialect: str = ""
 
-    def part(self, position: int) -> FunctionCallPart:
+    def part(self) -> FunctionCallPart:
         args, raw = self.args, self.raw
         if args is None:
             text = "".join(self.json)
             args, failed = read_arguments(text)
             raw = raw or failed
-        return FunctionCallPart(id=self.id or f"call_{position}", name=self.name, args=args, raw=raw, meta=self.meta)
+        return FunctionCallPart(id=self.id, name=self.name, args=args, raw=raw, meta=self.meta)
+
+
+def new_id() -> str:
+    """An id for a call that came without one, unlike any other of the session."""
+    return f"call_{secrets.token_hex(6)}"
 
 
 def read_arguments(text: str) -> tuple[dict[str, Any], str]:
@@ -161,17 +167,18 @@ class Assembler:
             case Finished():
                 self.finish = event
 
-    @property
-    def dialects(self) -> dict[str, str]:
-        """Dialect by call id, for the calls that were recovered from text."""
-        return {c.id: c.dialect for c in self._calls.values() if c.dialect}
+    def call_dialects(self, message: Message) -> dict[str, str]:
+        """Dialect by call id in `message`, for the calls that were recovered from text."""
+        calls = [part for part in self._parts if isinstance(part, _Call)]
+        return {part.id: call.dialect for call, part in zip(calls, message.calls, strict=True) if call.dialect}
 
     def message(self) -> Message:
-        """The message so far. Ids that the server left out are numbered within the message."""
+        """The message so far. Ids that the server left out are minted."""
         parts: list[ContentPart] = []
-        for n, part in enumerate(self._parts):
+        for part in self._parts:
             if isinstance(part, _Call):
-                parts.append(part.part(n))
+                part.id = part.id or new_id()
+                parts.append(part.part())
             elif isinstance(part, list):
                 kind, texts, meta = part
                 make = TextPart if kind == "text" else ThinkingPart
