@@ -1,0 +1,242 @@
+"""The shell tool: runs a command line, confined, and says how it ended."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shlex
+import signal
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from aicli.clean import sanitise
+from aicli.content.kinds import ToolKind
+from aicli.content.parts import JsonObject
+from aicli.content.results import CommandDisplay, ToolResult
+from aicli.safety.secrets import child_environ
+from aicli.tools.base import ToolContext, ToolFailed, tool
+from aicli.tools.jobs import Jobs, TooManyJobs
+from aicli.tools.process import Command, ProcessResult, run, signal_name
+from aicli.workspace.faults import WorkspaceError
+
+LONGEST = 3600.0
+"""Seconds; a longer limit is cut to this and said so."""
+
+_QUIET = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_PAGER": "cat",
+    "GIT_EDITOR": "true",
+    "PAGER": "cat",
+    "MANPAGER": "cat",
+    "SYSTEMD_PAGER": "cat",
+    "EDITOR": "true",
+    "VISUAL": "true",
+    "CI": "1",
+    "TERM": "dumb",
+    "NO_COLOR": "1",
+    "DEBIAN_FRONTEND": "noninteractive",
+    "PIP_NO_INPUT": "1",
+}
+"""What keeps programs from paging, asking or opening an editor: nobody sits at the other end."""
+
+_ONLY_CD = re.compile(r"\s*cd(?:\s+(?:--\s+)?(?P<to>[^;&|<>$`(){}*?!#\n]+))?\s*;?\s*")
+
+
+def _adapt(args: JsonObject) -> JsonObject:
+    """`command` as a list, or a program with `args` beside it, becomes one line."""
+    out = dict(args)
+    if "command" not in out and isinstance(out.get("cmd"), list):
+        out["command"] = out.pop("cmd")
+    command, more = out.get("command"), out.get("args")
+    if isinstance(command, list):
+        words = [str(w) for w in command]
+        shell = len(words) == 3 and os.path.basename(words[0]) in ("bash", "sh", "zsh") and words[1] in ("-c", "-lc")
+        out["command"] = words[2] if shell else shlex.join(words)
+    if isinstance(more, list):
+        del out["args"]
+        if more and isinstance(out.get("command"), str):
+            out["command"] = " ".join([out["command"], *(shlex.quote(str(w)) for w in more)])
+    for key in ("stream_output", "description", "explanation"):
+        out.pop(key, None)
+    return out
+
+
+@tool(
+    kind=ToolKind.EXECUTE,
+    title="$ {command}",
+    aliases=(
+        "bash",
+        "run_shell_command",
+        "execute_command",
+        "run_command",
+        "terminal",
+        "exec",
+        "sh",
+        "run_terminal_cmd",
+    ),
+    param_aliases={
+        "cmd": "command",
+        "script": "command",
+        "working_dir": "cwd",
+        "workdir": "cwd",
+        "working_directory": "cwd",
+        "directory": "cwd",
+        "dir_path": "cwd",
+        "timeout_seconds": "timeout",
+        "is_background": "background",
+        "run_in_background": "background",
+    },
+    adapt=_adapt,
+    timeout=None,
+    compact="Run a bash command.",
+)
+async def shell(
+    ctx: ToolContext,
+    command: str,
+    timeout: Annotated[float | None, Field(gt=0, description="Seconds.")] = None,
+    cwd: str = "",
+    background: bool = False,
+) -> ToolResult:
+    """Run a command with bash in the workspace. No input, no terminal. Output and exit code come back; a plain `cd DIR`
+    sets the folder of later calls. background=true starts a job for shell_jobs."""
+    if sys.platform == "win32":
+        raise ToolFailed("The shell tool does not support Windows yet. Use the file tools.")
+    if not command.strip():
+        raise ToolFailed("command is empty: give the line to run.")
+    if "\0" in command:
+        raise ToolFailed("command holds a NUL character; write such bytes with printf '\\000' instead.")
+    folder = _folder(ctx, cwd)
+    if (change := _ONLY_CD.fullmatch(command)) and not background:
+        return _change_folder(ctx, folder, change.group("to") or "")
+    if ctx.state.checkpoints is not None:
+        await asyncio.to_thread(ctx.state.checkpoints.before_command, tuple(ctx.state.seen), ctx.state.turn)
+    env = _environment(ctx)
+    job = Command((_program(), "-c", command), folder, env, ctx.state.sandbox)
+    if background:
+        return _start(ctx, job, command)
+    return await _run(ctx, job, command, timeout)
+
+
+async def _run(ctx: ToolContext, job: Command, line: str, timeout: float | None) -> ToolResult:
+    limit = min(timeout or ctx.state.shell.timeout, LONGEST)
+    jobs = jobs_of(ctx)
+    try:
+        result = await run(
+            job, timeout=limit, on_output=ctx.progress, limit=ctx.state.shell.output_limit, file=jobs.output_file()
+        )
+    except OSError as e:
+        raise ToolFailed(f"The command could not be started: {e.strerror or e}.") from None
+    ending = _ending(result, limit)
+    rest = ""
+    if result.truncated:
+        kept = jobs.keep(line, result.capture, ending)
+        rest = f'; shell_jobs(action="read", id="{kept.id}") has it'
+    text, _ = result.capture.text(ctx.state.shell.output_limit, rest)
+    if not result.truncated:
+        result.capture.discard()
+    if timeout and timeout > LONGEST and result.timed_out:
+        ending += f"; {LONGEST:.0f} s is the most that timeout may be"
+    return _told(ctx, line, text, ending, result)
+
+
+def _told(ctx: ToolContext, line: str, text: str, ending: str, result: ProcessResult) -> ToolResult:
+    where = f" (in {ctx.state.shell_cwd})" if ctx.state.shell_cwd else ""
+    body = text.rstrip("\n")
+    display = CommandDisplay(
+        command=sanitise(line),
+        exit_code=result.exit_code,
+        signal=result.signal,
+        tail=result.capture.tail(),
+        lines=result.capture.lines,
+        summary=ending if not result.ok else f"{result.capture.lines:,} lines" if result.capture.lines else "",
+    )
+    return ToolResult.of(
+        f"{body}\n{ending}{where}" if body else f"{ending}{where}, no output",
+        is_error=not result.ok,
+        display=display,
+        exit_code=result.exit_code,
+        signal=result.signal,
+        seconds=round(result.seconds, 3),
+        bytes=result.capture.total,
+        **({"timed_out": True} if result.timed_out else {}),
+    )
+
+
+def _ending(result: ProcessResult, limit: float) -> str:
+    if result.timed_out:
+        return f"timed out after {limit:g} s: the command and all it started were ended"
+    if result.signal:
+        return f"ended by signal {_number(result.signal)} ({result.signal})"
+    code = result.exit_code or 0
+    if 128 < code <= 128 + 64:
+        return f"exit code {code} (a program in it was ended by signal {code - 128}, {signal_name(code - 128)})"
+    return f"exit code {code}"
+
+
+def _number(name: str) -> int:
+    return int(getattr(signal, name, 0)) or int(name.split()[-1])
+
+
+def _start(ctx: ToolContext, job: Command, line: str) -> ToolResult:
+    try:
+        started = jobs_of(ctx).start(job, line)
+    except TooManyJobs as e:
+        raise ToolFailed(f"{e}. Stop one with shell_jobs first.") from None
+    except OSError as e:
+        raise ToolFailed(f"The command could not be started: {e.strerror or e}.") from None
+    text = f'Job {started.id} runs in the background. shell_jobs(action="read", id="{started.id}") shows its output.'
+    display = CommandDisplay(command=sanitise(line), exit_code=0, summary=f"job {started.id}")
+    return ToolResult.of(text, display=display, job=started.id)
+
+
+def jobs_of(ctx: ToolContext) -> Jobs:
+    """The run's jobs, made on first use."""
+    if ctx.state.jobs is None:
+        ctx.state.jobs = Jobs()
+    return ctx.state.jobs
+
+
+def _folder(ctx: ToolContext, cwd: str) -> Path:
+    """Where to run: `cwd` (relative to the root), else the folder kept from before, else the root. Raises ToolFailed."""
+    workspace = ctx.state.workspace
+    if workspace is None:
+        folder = Path(os.path.expanduser(cwd or ctx.state.shell_cwd or "."))
+        if not folder.is_dir():
+            raise ToolFailed(f"The folder {cwd} does not exist.")
+        return folder.absolute()
+    try:
+        place = workspace.real(cwd or ctx.state.shell_cwd or ".")
+    except WorkspaceError as e:
+        raise ToolFailed(f"cwd: {e}") from None
+    if not place.path.is_dir():
+        raise ToolFailed(f"cwd: {cwd or ctx.state.shell_cwd} is not a folder.")
+    return place.path
+
+
+def _change_folder(ctx: ToolContext, folder: Path, to: str) -> ToolResult:
+    words = to.strip().strip("'\"") or "."
+    if words == "-":
+        raise ToolFailed("cd - is not known here; name the folder.")
+    root = ctx.state.workspace.root if ctx.state.workspace else Path(os.getcwd())
+    target = root if to.strip() in ("", "~") else _folder(ctx, os.path.join(folder, os.path.expanduser(words)))
+    relative = os.path.relpath(target, root)
+    ctx.state.shell_cwd = "" if relative == "." else relative
+    text = f"Later commands run in {'the workspace root' if relative == '.' else relative}.\nexit code 0"
+    return ToolResult.of(text, display=CommandDisplay(command=f"cd {to}".strip(), exit_code=0), exit_code=0)
+
+
+def _environment(ctx: ToolContext) -> dict[str, str]:
+    environ = ctx.state.environ if ctx.state.environ is not None else os.environ
+    workspace = ctx.state.workspace.root if ctx.state.workspace else None
+    trusted = bool(ctx.state.extra.get("trusted"))
+    return child_environ(environ, ctx.state.shell.env_allow, trusted, workspace) | _QUIET
+
+
+def _program() -> str:
+    return next(
+        (path for path in ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash") if os.access(path, os.X_OK)), "/bin/sh"
+    )

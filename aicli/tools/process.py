@@ -1,0 +1,361 @@
+"""Runs a command: output streamed, the whole tree ended with it, always returns."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aicli.tools import reaper
+from aicli.tools.capture import Capture
+
+if TYPE_CHECKING:
+    from aicli.safety.sandbox import Sandbox
+
+MARK = "X_AICLI_CALL"
+"""Environment name by which a child is still known should its reaper have been killed."""
+_GRACE = 0.5
+_DRAIN = 0.5
+
+
+@dataclass(frozen=True)
+class Command:
+    """What to run: an argv (never a string), where, with exactly which environment, and how confined."""
+
+    argv: tuple[str, ...]
+    cwd: Path
+    env: Mapping[str, str] = field(default_factory=dict)
+    sandbox: Sandbox | None = None
+    writable: bool = True
+    network: bool = False
+
+
+@dataclass(frozen=True)
+class ProcessResult:
+    """How it ended. `exit_code` None: a signal or the limit ended it, `signal` names it. `output` is readable text."""
+
+    exit_code: int | None
+    signal: str
+    output: str
+    truncated: bool
+    timed_out: bool
+    seconds: float
+    capture: Capture
+
+    @property
+    def ok(self) -> bool:
+        return self.exit_code == 0
+
+
+class Running:
+    """A started command with a thread that reads it. Raises OSError (not found, not executable, too long) on start.
+
+    `end()` may be called from any thread, more than once; `ended` is set when the whole tree is gone and read.
+    """
+
+    def __init__(self, command: Command, capture: Capture) -> None:
+        self.capture = capture
+        self.exit_code: int | None = None
+        self.signal = ""
+        self.started = time.monotonic()
+        self.seconds = 0.0
+        self.ended = threading.Event()
+        self._listeners: list[Callable[[], None]] = []
+        self._lock = threading.Lock()
+        self._stop_at: float | None = None
+        self._control = self._status = -1
+        self._token = uuid.uuid4().hex
+        self._release: Callable[[], None] = lambda: None
+        self._popen = self._start(command)
+        self._thread = threading.Thread(target=self._read, name="command", daemon=True)
+        self._thread.start()
+
+    @property
+    def pid(self) -> int:
+        return self._popen.pid
+
+    def _start(self, command: Command) -> subprocess.Popen[bytes]:
+        argv, env, fds, own_namespace = list(command.argv), dict(command.env), [], False
+        if command.sandbox is not None:
+            confined = command.sandbox.confine(
+                argv, cwd=command.cwd, env=env, writable=command.writable, network=command.network
+            )
+            argv, env, fds = list(confined.argv), dict(confined.env), list(confined.pass_fds)
+            self._release = confined.close
+            own_namespace = command.sandbox.status == "full"
+        try:
+            return self._spawn(argv, env, fds, command.cwd, own_namespace)
+        except BaseException:
+            self._release()
+            raise
+
+    def _spawn(
+        self, argv: list[str], env: dict[str, str], fds: list[int], cwd: Path, own_namespace: bool
+    ) -> subprocess.Popen[bytes]:
+        theirs: list[int] = []
+        if sys.platform == "linux" and not own_namespace and sys.executable:
+            control_read, self._control = os.pipe()
+            self._status, status_write = os.pipe()
+            theirs = [control_read, status_write]
+            env[MARK] = self._token
+            head = [sys.executable, "-I", "-S", reaper.__file__, str(control_read), str(status_write), str(_GRACE)]
+            argv = head + argv
+        try:
+            return subprocess.Popen(
+                argv,
+                cwd=command_folder(cwd),
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                bufsize=0,
+                start_new_session=True,
+                pass_fds=[*fds, *theirs],
+            )
+        except BaseException:
+            self._close_pipes()
+            raise
+        finally:
+            for fd in theirs:
+                os.close(fd)
+
+    def end(self) -> None:
+        """Asks the tree to end, kills it half a second later; returns at once."""
+        with self._lock:
+            if self._stop_at is not None or self.ended.is_set():
+                return
+            self._stop_at = time.monotonic()
+            if self._control >= 0:
+                os.close(self._control)
+                self._control = -1
+                return
+        _kill_group(self._popen)
+
+    def when_ended(self, listener: Callable[[], None]) -> None:
+        """Calls it from the reading thread, or at once when it has ended already."""
+        with self._lock:
+            if not self.ended.is_set():
+                self._listeners.append(listener)
+                return
+        listener()
+
+    def _read(self) -> None:
+        assert self._popen.stdout is not None
+        out = self._popen.stdout.fileno()
+        try:
+            self._pump(out)
+        finally:
+            self._settle()
+
+    def _pump(self, out: int) -> None:
+        poll = select.poll()
+        poll.register(out, select.POLLIN | select.POLLHUP)
+        pidfd = -1
+        if hasattr(os, "pidfd_open"):
+            with contextlib.suppress(OSError):
+                pidfd = os.pidfd_open(self._popen.pid)
+                poll.register(pidfd, select.POLLIN)
+        wait = 500 if pidfd >= 0 else 50
+        is_open = True
+        try:
+            while True:
+                ready = {fd for fd, _ in poll.poll(wait)}
+                if out in ready and not self._take(out):
+                    poll.unregister(out)
+                    is_open = False
+                if self._popen.poll() is not None:
+                    break
+                if self._stop_at is not None and time.monotonic() - self._stop_at > 2:
+                    self._popen.kill()  # whoever should have ended the tree does not act
+        finally:
+            if pidfd >= 0:
+                os.close(pidfd)
+        self._drain(poll, out, is_open)
+
+    def _drain(self, poll: select.poll, out: int, is_open: bool) -> None:
+        """What is in the pipe after the end; a process that escaped may hold it open, so not for long."""
+        until = time.monotonic() + _DRAIN
+        while is_open and time.monotonic() < until:
+            if not any(fd == out for fd, _ in poll.poll(0)):
+                return
+            is_open = self._take(out)
+
+    def _take(self, out: int) -> bool:
+        data = os.read(out, 1 << 18)
+        if data:
+            self.capture.feed(data)
+        return bool(data)
+
+    def _settle(self) -> None:
+        self._popen.wait()
+        if self._popen.stdout:
+            self._popen.stdout.close()
+        self._judge()
+        self._close_pipes()
+        self._release()
+        self.capture.close()
+        self.seconds = time.monotonic() - self.started
+        with self._lock:
+            self.ended.set()
+            listeners, self._listeners = self._listeners, []
+        for listener in listeners:
+            listener()
+
+    def _judge(self) -> None:
+        code = self._popen.returncode
+        if self._status >= 0:
+            word, _, number = os.read(self._status, 64).decode().partition(" ")
+            if word == "exit":
+                code = int(number)
+            elif word == "signal":
+                code = -int(number)
+            elif word == "error":
+                self.capture.feed(f"{os.strerror(int(number))}\n".encode())
+                code = 127
+            else:
+                sweep(self._token)
+                code = -signal.SIGKILL
+        else:
+            _kill_group(self._popen)
+        if code < 0:
+            self.signal = signal_name(-code)
+        else:
+            self.exit_code = code
+
+    def _close_pipes(self) -> None:
+        for name in ("_control", "_status"):
+            fd = getattr(self, name)
+            if fd >= 0:
+                setattr(self, name, -1)
+                os.close(fd)
+
+
+async def run(
+    command: Command,
+    *,
+    timeout: float,
+    on_output: Callable[[str], None] | None = None,
+    limit: int = 30_000,
+    file: Path | None = None,
+) -> ProcessResult:
+    """Runs it to its end, or to `timeout` seconds; then the tree is ended and what was written so far returned.
+
+    `on_output` gets readable pieces in the event loop, a few times a second. Cancelling ends the tree before the
+    CancelledError goes on. Raises OSError when it can't be started.
+    """
+    loop = asyncio.get_running_loop()
+    feed = _Feed(loop, on_output) if on_output else None
+    running = Running(command, Capture(file, on_text=feed.put if feed else None))
+    done = asyncio.Event()
+    running.when_ended(lambda: _wake(loop, done))
+    timed_out = False
+    try:
+        await asyncio.wait_for(done.wait(), timeout)
+    except TimeoutError:
+        timed_out = True
+        running.end()
+        await done.wait()
+    except asyncio.CancelledError:
+        running.end()
+        await asyncio.shield(done.wait())
+        raise
+    if feed:
+        feed.flush()
+    output, truncated = running.capture.text(limit)
+    return ProcessResult(
+        running.exit_code if not timed_out else None,
+        running.signal,
+        output,
+        truncated,
+        timed_out,
+        running.seconds,
+        running.capture,
+    )
+
+
+class _Feed:
+    """Brings pieces from the reading thread into the loop, at most ten a second, the newest text of each interval."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, listener: Callable[[str], None]) -> None:
+        self._loop = loop
+        self._listener = listener
+        self._pending = ""
+        self._waiting = False
+        self._lock = threading.Lock()
+
+    def put(self, text: str) -> None:
+        with self._lock:
+            self._pending = (self._pending + text)[-8192:]
+            if self._waiting:
+                return
+            self._waiting = True
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._loop.call_later, 0.1, self.flush)
+
+    def flush(self) -> None:
+        with self._lock:
+            text, self._pending, self._waiting = self._pending, "", False
+        if text:
+            self._listener(text)
+
+
+def _wake(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
+    with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        loop.call_soon_threadsafe(event.set)
+
+
+def command_folder(cwd: Path) -> str:
+    return os.fspath(cwd)
+
+
+def _kill_group(popen: subprocess.Popen[bytes]) -> None:
+    """The group is the process's own session; after its end only stray members of it are left."""
+    with contextlib.suppress(OSError):
+        os.killpg(popen.pid, signal.SIGKILL)
+
+
+def sweep(token: str) -> None:
+    """Kills every process that carries this call's mark in its environment (Linux)."""
+    needle = f"{MARK}={token}".encode()
+    for _ in range(20):
+        marked = [pid for pid in _processes() if needle in _environment(pid)]
+        if not marked:
+            return
+        for pid in marked:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.01)
+
+
+def _processes() -> list[int]:
+    try:
+        return [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) != os.getpid()]
+    except OSError:
+        return []
+
+
+def _environment(pid: int) -> bytes:
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
+def signal_name(number: int) -> str:
+    """SIGKILL for 9, "signal N" for one without a name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
