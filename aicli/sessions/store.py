@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import os
 import time
@@ -129,14 +130,8 @@ class SessionStore:
 
     def list(self, limit: int | None = None) -> list[Summary]:
         """Sessions in which something was asked, last used first. Unreadable files are left out."""
-        found = []
-        for name in self.ids():
-            if limit is not None and len(found) >= limit:
-                break
-            one = self.summary(name)
-            if one is not None and one.task:
-                found.append(one)
-        return found
+        readable = map(self.summary, self.ids())
+        return [*itertools.islice((one for one in readable if one is not None and one.task), limit)]
 
     def summary(self, session_id: str) -> Summary | None:
         """One session in a line; None if it can't be read."""
