@@ -99,6 +99,7 @@ class Agent:
         self._inner: asyncio.Task[None] | None = None
         self._cancel_code = 130
         self._emit: Emit = self._to_sinks
+        self.spending = self.budget or Budget(self.limits)
 
     async def run(
         self,
@@ -119,6 +120,7 @@ class Agent:
             if on_event:
                 on_event(event)
 
+        self._emit = emit
         begin = time.monotonic()
         self._cancel_code = 130
         inner = self._inner = asyncio.create_task(self._run(task, answer.schema_of(output), emit))
@@ -129,7 +131,7 @@ class Agent:
             await asyncio.wait({inner})
             raise
         finally:
-            self._inner = None
+            self._inner, self._emit = None, self._to_sinks
         if not inner.cancelled() and (error := inner.exception()):
             raise error
         return fold.result(time.monotonic() - begin)
@@ -169,6 +171,10 @@ class Agent:
         """Ends the run under way, if there is one: calls are answered, processes killed, then RunFinished(cancelled)."""
         self._cancel_code = exit_code
         return self._inner is not None and self._inner.cancel()
+
+    def report(self, event: AgentEvent) -> None:
+        """An event from outside the loop (a retry of the transport) joins the run under way, or the log between runs."""
+        self._emit(event)
 
     def steer(self, text: str | Message) -> None:
         """A message for the run under way: it joins after the tools that run now, or starts another turn at the end."""
@@ -291,7 +297,8 @@ class Agent:
     ) -> RunFinished:
         assert self.spec is not None and self.state is not None
         start = len(self.history)
-        asker = Asker(await self.models(), emit, self.budget or Budget(self.limits), self.role)
+        self.spending = self.budget or Budget(self.limits)
+        asker = Asker(await self.models(), emit, self.spending, self.role)
         talk = self._conversation(asker, emit, schema)
         parts: list[ContentPart] = [TextPart(text=task)] if isinstance(task, str) else list(task)
         if self.preface and not self.history:

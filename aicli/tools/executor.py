@@ -67,6 +67,10 @@ class LocalExecutor:
         self.before_effect = before_effect
         self._permit = Permit(policy, self.host, self.state)
 
+    def on_always(self, save_rule: Callable[[str, str], None]) -> None:
+        """`save_rule(rule, scope)` is called when the person allows something for good."""
+        self._permit.save_rule = save_rule
+
     @property
     def tools(self) -> list[Tool]:
         return list(self.registry)

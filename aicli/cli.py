@@ -1,0 +1,140 @@
+"""The root command: a folder of commands, each imported when it is asked for; errors become one line and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from aicli import __version__
+from aicli.errors import AicliError
+
+COMMANDS = Path(__file__).parent / "commands"
+HIDDEN = {"menu"}
+_FIRST = ("chat", "agent", "prompt", "plan")
+
+
+class CommandFolder(TyperGroup):
+    """One file a command; its help line is the first line of the file's docstring, read without importing it."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        names = {f.stem for f in COMMANDS.glob("*.py") if not f.stem.startswith("_")} - HIDDEN
+        return [n for n in _FIRST if n in names] + sorted(names - set(_FIRST))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        command = get_command(import_module(f"aicli.commands.{cmd_name}").app)
+        command.name = cmd_name
+        return command
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        rows = [(name, help_line(COMMANDS / f"{name}.py")) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name = args[0] if args else ""
+        if name and not name.startswith("-") and name not in self.list_commands(ctx):
+            import difflib
+
+            near = difflib.get_close_matches(name, self.list_commands(ctx), 1)
+            hint = f"Did you mean {near[0]}?" if near else "Try aicli --help"
+            raise UnknownCommand(f"there is no command {name!r}", hint=hint)
+        return super().resolve_command(ctx, args)
+
+
+class UnknownCommand(AicliError):
+    exit_code, subtype = 2, "error_usage"
+
+
+def help_line(file: Path) -> str:
+    with file.open(encoding="utf-8") as lines:
+        return lines.readline().strip().strip('"').rstrip(".")
+
+
+app = typer.Typer(
+    cls=CommandFolder,
+    name="aicli",
+    help="A terminal agent you can trust with any model. Without a command: the menu, or chat when stdin is a pipe.",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def root(
+    ctx: typer.Context,
+    version: bool = typer.Option(False, "--version", "-V", help="Print the version and end."),
+) -> int | None:
+    if version:
+        typer.echo(f"aicli {__version__}")
+        raise typer.Exit
+    if ctx.invoked_subcommand is None:
+        raise typer.Exit(_bare())
+    return None
+
+
+def _bare() -> int:
+    if sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty():
+        code = import_module("aicli.commands.menu").open_menu()
+        return int(code)
+    result = get_command(import_module("aicli.commands.chat").app).main(
+        [], prog_name="aicli chat", standalone_mode=False
+    )
+    return result if isinstance(result, int) else 0
+
+
+def run(args: Sequence[str]) -> int:
+    """Runs one command line; returns its exit code. One line on stderr for any error, a traceback only with --debug."""
+    debug = "--debug" in args or os.environ.get("AICLI_DEBUG") == "1"
+    try:
+        result = get_command(app).main(list(args), prog_name="aicli", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except AicliError as e:
+        if debug:
+            raise
+        complain(e.line)
+        return e.exit_code
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        _drop_stdout()
+        return 0
+    except Exception as e:
+        if hasattr(e, "format_message"):  # the parser's own usage errors
+            complain(f"{e.format_message()} Try aicli --help")
+            return 2
+        if type(e).__name__ == "Abort":
+            return 130
+        if debug:
+            raise
+        complain(f"{type(e).__name__}: {e}. This is a fault of aicli; --debug shows where")
+        return 1
+
+
+def complain(text: str) -> None:
+    """One line to stderr; never raises."""
+    line = " ".join(text.split())
+    try:
+        sys.stderr.write(f"aicli: {line}\n")
+        sys.stderr.flush()
+    except (OSError, ValueError, AttributeError):
+        pass
+
+
+def _drop_stdout() -> None:
+    """The reader is gone: nothing more may be written, not even at exit."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        pass
