@@ -1,0 +1,154 @@
+"""The simple commands in a shell text, wrappers looked through: for showing, and for rules. Never the gate by itself."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aicli.safety.wrappers import Word, inner
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+MOST_TEXT = 100_000
+_DEPTH = 8
+_CONTINUATION = re.compile(r"(?<!\\)((?:\\\\)*)\\\r?\n")
+_ODD = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\xa0\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]")
+_ESCAPED = re.compile(r"\\([\s\S])")
+_LIVE = re.compile(r"(?<!\\)[*?\[\]{}~]")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One simple command. A word is None where its value is only known when it runs; (None,) is text not understood.
+
+    `plain`: literal words and nothing else (no redirect into a file, no assignment in front), so an allow rule may fit.
+    `wrapper`: it only runs another part, which is judged in its place.
+    """
+
+    argv: tuple[Word, ...]
+    text: str
+    plain: bool = True
+    wrapper: bool = False
+
+
+def parts(command: str) -> tuple[Part, ...]:
+    """Every simple command the text would run, also inside substitutions, functions, sh -c, find -exec and the like."""
+    found = _Collector()
+    found.read(command, 0)
+    return tuple(dict.fromkeys(found.parts))
+
+
+@functools.cache
+def _parser() -> Parser:
+    import tree_sitter  # 40 ms, needed only when a command is not plainly read-only
+    import tree_sitter_bash
+
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+
+
+class _Collector:
+    def __init__(self) -> None:
+        self.parts: list[Part] = []
+
+    def unknown(self, text: str) -> None:
+        self.parts.append(Part((None,), text, plain=False))
+
+    def read(self, text: str, depth: int) -> None:
+        if depth > _DEPTH or len(text) > MOST_TEXT or (not text.isascii() and _ODD.search(text)):
+            self.unknown(text)
+            return
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            self.unknown(text)
+            return
+        if _ODD.search(text):
+            self.unknown(text)
+        joined = _CONTINUATION.sub(r"\1", text)
+        for one in dict.fromkeys((joined, text)):
+            root = _parser().parse(one.encode()).root_node
+            if root.has_error:
+                self.unknown(one)
+            self.walk(root, depth)
+
+    def walk(self, root: Node, depth: int) -> None:
+        pending: list[tuple[Node, bool]] = [(root, True)]
+        while pending:
+            node, plain = pending.pop()
+            if node.type == "redirected_statement":
+                plain = plain and all(_harmless(r) for r in node.children_by_field_name("redirect"))
+            if node.type in ("command", "declaration_command", "unset_command", "test_command"):
+                self.command(node, plain, depth)
+            elif node.type == "variable_assignment" and node.parent and node.parent.type != "command":
+                self.parts.append(Part((None,) if _loader(node) else ("=",), _source(node), plain=False))
+            elif node.type == "function_definition":
+                self.parts.append(Part(("function",), _source(node), plain=False))
+            pending += [(child, plain) for child in reversed(node.named_children)]
+
+    def command(self, node: Node, plain: bool, depth: int) -> None:
+        argv: list[Word] = []
+        for child in node.children:
+            match child.type:
+                case "variable_assignment":
+                    plain = False
+                    if node.type == "declaration_command":
+                        argv.append(_source(child))
+                case "file_redirect" | "heredoc_redirect" | "herestring_redirect":
+                    plain = plain and _harmless(child)
+                case _:
+                    word = _word(child)
+                    argv.append(word)
+                    plain = plain and word is not None
+        if argv:
+            self.add(tuple(argv), _source(node), plain, depth)
+
+    def add(self, argv: tuple[Word, ...], text: str, plain: bool, depth: int) -> None:
+        if argv[0] is None or depth > _DEPTH:
+            self.parts.append(Part((None, *argv[1:]), text, plain=False))
+            return
+        looked = inner(argv)
+        self.parts.append(Part(argv, text, plain, wrapper=looked.clear))
+        if looked.opaque:
+            self.unknown(text)
+        for other in looked.argvs:
+            self.add(other, text, plain, depth + 1)
+        for inside in looked.texts:
+            self.read(inside, depth + 1)
+
+
+def _source(node: Node) -> str:
+    return (node.text or b"").decode(errors="replace")
+
+
+def _loader(node: Node) -> bool:
+    return bool(re.match(r"(?:PATH|LD_\w+|BASH_ENV|ENV|IFS|PROMPT_COMMAND|GIT_\w+)\+?=", _source(node)))
+
+
+def _harmless(redirect: Node) -> bool:
+    """Writes into no file: to /dev/null, or from one descriptor to another."""
+    return re.fullmatch(r"(?:[0-9]?|&)>>?\s*(?:/dev/null|&[0-9])", _source(redirect)) is not None
+
+
+def _word(node: Node) -> Word:
+    """What the word will be, None if that depends on the running shell."""
+    text = _source(node)
+    if text == "{}":
+        return text  # what find and xargs fill in
+    match node.type:
+        case "command_name":
+            return _word(node.named_children[0]) if node.named_children else text
+        case "word" | "number" | "variable_name":
+            return None if _LIVE.search(text) else _ESCAPED.sub(r"\1", text)
+        case "raw_string":
+            return text[1:-1]
+        case "string":
+            if any(child.type != "string_content" for child in node.named_children):
+                return None
+            return re.sub(r'\\([$`"\\\n])', r"\1", text[1:-1])
+        case "concatenation":
+            pieces = [_word(child) for child in node.children]
+            return None if any(p is None for p in pieces) else "".join(p for p in pieces if p is not None)
+    return text if not node.is_named else None

@@ -1,0 +1,94 @@
+"""What a command line really does: which lines only read, and how those are run without a shell."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aicli.safety.allowlist import checked
+from aicli.safety.lexer import Joiner, Simple, lex
+from aicli.safety.secrets import SYSTEM_PATH
+from aicli.safety.shell_parts import Part, parts
+from aicli.workspace.protected import is_secret
+
+if TYPE_CHECKING:
+    from aicli.workspace.root import Workspace
+
+__all__ = ["Part", "Plan", "Step", "parts", "read_only"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A pipeline: each argv's output is the next one's input. `joiner` says when it runs after the step before ("" for
+    the first, "&&", "||", ";"); `cwd` is the folder it runs in."""
+
+    pipeline: tuple[tuple[str, ...], ...]
+    joiner: Joiner
+    cwd: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A command line that only reads, to be run step by step as argv, without a shell. argv[0] is an absolute path.
+
+    `git`: one of its programs is git, whose repository may name filter programs: run it confined or ask.
+    """
+
+    steps: tuple[Step, ...]
+    git: bool = False
+
+
+def read_only(command: str, workspace: Workspace | None, cwd: str = "", *, git: bool = True) -> Plan | None:
+    """The plan for a line that certainly changes nothing and reads nothing outside the workspace; None: ask.
+
+    `cwd` is the folder the command would run in (default: the workspace's root). Touches the disk to follow links.
+    """
+    simples = lex(command)
+    if simples is None or os.name != "posix":
+        return None
+    root = str(workspace.root) if workspace else os.getcwd()
+    roots = [root, *(str(p) for p in workspace.extra)] if workspace else [root]
+    here = os.path.normpath(os.path.join(root, cwd))
+    steps: list[Step] = []
+    uses_git = False
+    for n, simple in enumerate(simples):
+        if simple.words[0] == "cd":
+            here = _moved(simples, n, here, roots)
+            if not here:
+                return None
+            continue
+        argv = checked(simple.words, lambda word, at=here: _readable(word, at, roots), git=git)  # type: ignore[misc]
+        program = shutil.which(argv[0], path=SYSTEM_PATH) if argv else None
+        if argv is None or program is None:
+            return None
+        uses_git = uses_git or argv[0] == "git"
+        whole = (program, *argv[1:])
+        if simple.joiner == "|":
+            last = steps.pop()
+            steps.append(Step((*last.pipeline, whole), last.joiner, here))
+        else:
+            steps.append(Step((whole,), simple.joiner if steps else "", here))
+    return Plan(tuple(steps), uses_git) if steps else None
+
+
+def _moved(simples: tuple[Simple, ...], n: int, here: str, roots: list[str]) -> str:
+    """The folder after `cd DIR &&`; "" when that is not what stands there."""
+    words = simples[n].words
+    if len(words) != 2 or words[1].startswith("-") or simples[n].joiner not in ("", "&&"):
+        return ""
+    if n + 1 >= len(simples) or simples[n + 1].joiner != "&&" or any(s.joiner not in ("", "&&") for s in simples[:n]):
+        return ""
+    there = os.path.normpath(os.path.join(here, words[1]))
+    return there if _readable(words[1], here, roots) and os.path.isdir(there) else ""
+
+
+def _readable(word: str, here: str, roots: list[str]) -> bool:
+    real = os.path.realpath(os.path.join(here, word or "."))
+    for root in roots:
+        base = os.path.realpath(root)
+        if Path(real).is_relative_to(base):
+            return not is_secret(os.path.relpath(real, base)) and not is_secret(word)
+    return False
