@@ -210,7 +210,7 @@ class Agent:
             from aicli.models.orchestrator import MultiModelOrchestrator  # only for agents named by a string
 
             model = self.model = [await MultiModelOrchestrator.from_environment().resolve(model or self.role)]
-        return list(model) if isinstance(model, Sequence) else [model]
+        return [model] if not isinstance(model, Sequence) else [m for m in model if not isinstance(m, str)]
 
     def _to_sinks(self, event: AgentEvent) -> None:
         for sink in self.sinks:

@@ -1,0 +1,167 @@
+"""From a session and a spec to an agent: its model, tools, words, limits and sub-agents."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from aicli.agents.agent import Agent
+from aicli.agents.delegate import delegate_tool
+from aicli.agents.limits import Limits
+from aicli.agents.prompt import snapshot, system_text
+from aicli.agents.spec import AgentSpec
+from aicli.content.events import AgentEvent, RunStarted
+from aicli.content.kinds import PermissionMode
+from aicli.content.messages import Message
+from aicli.content.request import Thinking
+from aicli.models.base import Model, ModelInfo
+from aicli.safety.policy import save_rule
+from aicli.session import Session
+from aicli.tools.base import Tool
+from aicli.workspace.root import Workspace
+
+STEP_PATHS = 60
+
+
+async def make_agent(
+    session: Session, spec: AgentSpec, history: list[Message], started: RunStarted | None = None
+) -> Agent:
+    """The agent of `spec` over the session's workspace, policy and log. Raises what resolving its model raises."""
+    options, settings, state = session.options, session.loaded.settings, session.state
+    wanted = options.model or (session.restored.model if session.restored else "") or spec.model
+    models = await session.resolve(wanted)
+    info = models[0].info
+    tools = _selected(session, spec)
+    if spec.delegates:
+        tools.append(_delegate(session, models))
+    state.images = info.images
+    sinks: list[Callable[[AgentEvent], None]] = [session.log.emit] if session.log else []
+    memory = state.memory.for_prompt(settings.context.memory_tokens) if state.memory else ""
+    agent = Agent(
+        name=spec.name,
+        instructions=system_text(
+            spec,
+            cwd=str(session.workspace.root),
+            profile=info.profile,
+            files=session.context,
+            memory=memory,
+            files_budget=settings.context.files_tokens,
+        ),
+        model=models,
+        tools=tools,
+        spec=spec,
+        host=session.host,
+        policy=session.policy if not spec.mode else session.policy.lowered(PermissionMode(spec.mode)),
+        state=state,
+        limits=_limits(session, spec),
+        history=history,
+        sinks=sinks,
+        started=started or await _started(session, spec, info),
+        preface=snapshot(session.workspace.root),
+        role=wanted if wanted in ("fast", "thinking") else spec.model,
+        temperature=settings.models.temperature,
+        thinking=_level(settings.models.level),
+        num_ctx=settings.models.num_ctx,
+        max_output_tokens=settings.models.max_output_tokens,
+        paths=(lambda: _paths(session.workspace)) if info.profile == "steps" else None,
+        compact_at=settings.context.compact_at,
+        strict=options.strict,
+        sync=_sync(session),
+    )
+    agent.executor.on_always(lambda rule, scope: save_rule(rule, scope, session.workspace.root))
+    session.orchestrator.on_retry = lambda event: agent.report(event)
+    return agent
+
+
+def _delegate(session: Session, models: list[Model]) -> Tool:
+    """Sub-agents can't delegate in turn, ask for no trust of their own and spend of their parent's budget."""
+    types = {s.name: s.description for s in session.agents}
+
+    def make(name: str) -> Agent:
+        parent = session.agent
+        spec = session.agents.get(name).model_copy(update={"delegates": False})
+        return Agent(
+            name=spec.name,
+            instructions=system_text(spec, cwd=str(session.workspace.root), profile=models[0].info.profile),
+            model=parent.model,
+            tools=_selected(session, spec),
+            spec=spec,
+            host=session.host,
+            policy=session.policy if not spec.mode else session.policy.lowered(PermissionMode(spec.mode)),
+            state=replace(session.state, misses={}),
+            budget=parent.spending.nested(spec.max_turns),
+            thinking=parent.thinking,
+            num_ctx=parent.num_ctx,
+            preface=parent.preface,
+            paths=parent.paths,
+            sync=parent.sync,
+        )
+
+    return delegate_tool(make, types)
+
+
+def _selected(session: Session, spec: AgentSpec) -> list[Tool]:
+    options = session.options
+    patterns = spec.tools if options.tools is None else options.tools
+    tools = session.tools.select(patterns, without=options.without)
+    if spec.mode == "plan":
+        tools = [t for t in tools if t.name in spec.tools or not _always_writes(t)]
+    return [*tools, *options.extra_tools]
+
+
+def _always_writes(tool: Tool) -> bool:
+    return not callable(tool.kind) and tool.kind.effect
+
+
+def _limits(session: Session, spec: AgentSpec) -> Limits:
+    caps = session.loaded.settings.limits
+    turns = caps.max_turns
+    if spec.max_turns and session.loaded.origin.get("limits.max_turns", "default") == "default":
+        turns = spec.max_turns
+    return Limits(turns, caps.max_tokens, caps.max_budget_usd, caps.max_tool_calls, caps.max_wall_time)
+
+
+async def _started(session: Session, spec: AgentSpec, info: ModelInfo) -> RunStarted:
+    box = session.state.sandbox
+    warnings = [*session.loaded.warnings, *session.problems(), *session.orchestrator.notes]
+    if session.log and session.log.notice:
+        warnings.append(session.log.notice)
+    if info.note:
+        warnings.append(info.note)
+    return RunStarted(
+        session_id=session.state.session_id,
+        agent=spec.name,
+        model=info.id,
+        models=await session.orchestrator.roles(),
+        permission_mode=session.policy.mode.value,
+        sandbox=box.status if box else "off",
+        cwd=str(session.workspace.root),
+        context_files=tuple(f.path for f in session.context),
+        warnings=tuple(warnings),
+    )
+
+
+def _sync(session: Session) -> Callable[[], Awaitable[None]] | None:
+    log = session.log
+    if log is None:
+        return None
+
+    async def sync() -> None:
+        log.sync()
+
+    return sync
+
+
+def _level(text: str) -> Thinking | None:
+    return text or None  # type: ignore[return-value]
+
+
+def _paths(workspace: Workspace) -> tuple[str, ...]:
+    """Some names in the workspace, nearest first, for a model that picks from a list."""
+    found: list[str] = []
+    for entry in workspace.walk("."):
+        if entry.is_file:
+            found.append(entry.display)
+        if len(found) >= STEP_PATHS:
+            break
+    return tuple(found)
