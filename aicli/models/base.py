@@ -28,6 +28,7 @@ class Price:
 class ModelInfo:
     """What is known of a model. `window` in tokens, None when unknown; `profile` picks the length of prompt and tool texts.
 
+    `schema`: a request's output_schema is enforced by the server, with tools too or only alone; "" where it is not.
     `tools`: native (structured calls), text (calls are written as text), or steps (the model is led by a schema).
     """
 
@@ -40,6 +41,7 @@ class ModelInfo:
     price: Price | None = None
     profile: Literal["full", "compact", "steps"] = "full"
     note: str = ""
+    schema: Literal["", "alone", "tools"] = ""
 
     @property
     def id(self) -> str:

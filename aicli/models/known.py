@@ -1,0 +1,35 @@
+"""What is known of hosted models without asking: window, price, thinking, images. Data stands in known.json."""
+
+from __future__ import annotations
+
+import json
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from aicli.models.base import ModelInfo, Price
+
+
+def known(provider: str, name: str) -> ModelInfo:
+    """The model's entry, or a bare one. The first pattern of the provider that fits the name counts."""
+    for pattern, row in _table().get(provider, {}).items():
+        if fnmatchcase(name.lower(), pattern):
+            price = Price(*row["price"]) if "price" in row else None
+            return ModelInfo(
+                provider,
+                name,
+                window=row.get("window"),
+                thinking=row.get("thinking", False),
+                images=row.get("images", False),
+                price=price,
+            )
+    return ModelInfo(provider, name, thinking=True)
+
+
+@cache
+def _table() -> dict[str, dict[str, dict[str, Any]]]:
+    table: dict[str, dict[str, dict[str, Any]]] = json.loads(
+        files("aicli.models").joinpath("known.json").read_text("utf-8")
+    )
+    return table

@@ -1,0 +1,83 @@
+"""Providers by folder: what the files of `providers/` declare, and entry points of the group `aicli.providers`."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from importlib.metadata import entry_points
+from typing import Any
+
+from aicli.errors import InputError
+from aicli.models import providers as folder
+from aicli.models.provider import Provider
+
+_FIRST = ("openai",)
+"""Files to look into first for a name that is no file's: most names are profiles there."""
+
+skipped: dict[str, str] = {}
+"""What could not be loaded, and why; for `aicli doctor`."""
+
+
+def provider(name: str) -> Provider | None:
+    """The provider of that name; only what is needed to find it is imported."""
+    wanted = name.lower()
+    files = [m.name for m in pkgutil.iter_modules(folder.__path__)]
+    order = [f for f in files if f == wanted] or [f for f in _FIRST if f in files]
+    for file in [*order, *(f for f in files if f not in order)]:
+        for found in _declared(file):
+            if wanted == found.name or wanted in found.other_names:
+                return found
+    return next((p for p in _installed() if wanted == p.name or wanted in p.other_names), None)
+
+
+def providers() -> dict[str, Provider]:
+    """All providers by name, in a fixed order; imports every file of the folder."""
+    files = sorted(m.name for m in pkgutil.iter_modules(folder.__path__))
+    found = [p for file in files for p in _declared(file)]
+    return {p.name: p for p in [*found, *_installed()]}
+
+
+def split(name: str) -> tuple[Provider, str]:
+    """`provider:model` taken apart. Raises InputError that lists the providers and names the nearest."""
+    before, colon, after = name.partition(":")
+    found = provider(before) if colon and after else None
+    if found is None:
+        raise unknown(name)
+    return found, after
+
+
+def unknown(name: str) -> InputError:
+    before, colon, after = name.partition(":")
+    names = sorted(providers())
+    near = difflib.get_close_matches(before.lower(), names, 1)
+    problem = f"{name!r} is no model name" if not (colon and after) else f"there is no provider {before!r}"
+    hint = f"Did you mean {near[0]}:{after or '…'}? " if near else ""
+    return InputError(f"{problem}; write provider:model", hint=f"{hint}Providers: {', '.join(names)}.")
+
+
+def _declared(file: str) -> tuple[Provider, ...]:
+    try:
+        module = importlib.import_module(f"{folder.__name__}.{file}")
+    except Exception as error:  # one broken file must not take the others with it
+        skipped[file] = f"{type(error).__name__}: {error}"
+        return ()
+    return _of(module)
+
+
+def _installed() -> Iterator[Provider]:
+    for point in entry_points(group="aicli.providers"):
+        try:
+            yield from _of(point.load())
+        except Exception as error:  # a broken plug-in is named and skipped
+            skipped[point.name] = f"{type(error).__name__}: {error}"
+
+
+def _of(thing: Any) -> tuple[Provider, ...]:
+    if isinstance(thing, Provider):
+        return (thing,)
+    if isinstance(thing, tuple):
+        return tuple(p for p in thing if isinstance(p, Provider))
+    single = getattr(thing, "PROVIDER", None)
+    return (single,) if isinstance(single, Provider) else _of(getattr(thing, "PROVIDERS", ()))

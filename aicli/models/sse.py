@@ -1,0 +1,120 @@
+"""Bytes to JSON objects: server-sent events and newline-delimited JSON, split on \\n and \\r\\n only."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Protocol
+
+from aicli.errors import MalformedReply
+
+
+class Framing(Protocol):
+    """Turns the chunks of one body into JSON values, whatever the cuts."""
+
+    def feed(self, chunk: bytes) -> list[Any]: ...
+
+    def close(self) -> list[Any]: ...
+
+
+class SseReader:
+    """Server-sent events. Comments, ids and empty events are skipped; `[DONE]` comes out as the string "[DONE]"."""
+
+    def __init__(self) -> None:
+        self._tail = b""
+        self._data: bytes | None = None
+        self._error = False
+        self._first = True
+
+    def feed(self, chunk: bytes) -> list[Any]:
+        if self._first:
+            self._first = False
+            chunk = chunk.removeprefix(b"\xef\xbb\xbf")
+        lines = (self._tail + chunk).split(b"\n") if self._tail else chunk.split(b"\n")
+        self._tail = lines.pop()
+        out: list[Any] = []
+        for line in lines:
+            self._line(line, out)
+        return out
+
+    def close(self) -> list[Any]:
+        out: list[Any] = []
+        if self._tail:
+            self._line(self._tail, out)
+            self._tail = b""
+        self._line(b"", out)
+        return out
+
+    def _line(self, line: bytes, out: list[Any]) -> None:
+        if line[:5] == b"data:":
+            payload = line[6:] if line[5:6] == b" " else line[5:]
+            self._data = payload if self._data is None else self._data + b"\n" + payload
+        elif not line or line == b"\r":
+            if self._data is not None:
+                data, self._data = self._data, None
+                out.extend(_values(data, self._error))
+            self._error = False
+        elif line[:1] == b"{" and self._data is None:
+            out.extend(_values(line, True))  # a bare JSON line amid events is how some servers report an error
+        elif line[:6] == b"event:" and line[6:].strip() == b"error":
+            self._error = True
+
+
+class NdjsonReader:
+    """One JSON object a line; empty lines are skipped."""
+
+    def __init__(self) -> None:
+        self._tail = b""
+
+    def feed(self, chunk: bytes) -> list[Any]:
+        lines = (self._tail + chunk).split(b"\n") if self._tail else chunk.split(b"\n")
+        self._tail = lines.pop()
+        return [_load(line) for line in lines if line.strip()]
+
+    def close(self) -> list[Any]:
+        line, self._tail = self._tail, b""
+        return [_load(line)] if line.strip() else []
+
+
+class WholeReader:
+    """A body that is one JSON value; an array gives its items. For servers that do not stream though asked to."""
+
+    def __init__(self) -> None:
+        self._chunks: list[bytes] = []
+
+    def feed(self, chunk: bytes) -> list[Any]:
+        self._chunks.append(chunk)
+        return []
+
+    def close(self) -> list[Any]:
+        body = b"".join(self._chunks)
+        if not body.strip():
+            return []
+        value = _load(body)
+        return value if isinstance(value, list) else [value]
+
+
+def _values(data: bytes, is_error: bool) -> list[Any]:
+    text = data.strip()
+    if not text:
+        return []
+    if text == b"[DONE]":
+        return ["[DONE]"]
+    try:
+        values = [json.loads(text.decode("utf-8", "replace"))]
+    except ValueError:
+        if is_error:
+            return [{"error": text.decode("utf-8", "replace")}]
+        if b"\n" not in text:
+            _load(text)
+        values = [v for line in text.split(b"\n") for v in _values(line, False)]  # blank lines left out between events
+    if is_error:
+        values = [v if isinstance(v, dict) and "error" in v else {"error": v} for v in values]
+    return values
+
+
+def _load(data: bytes) -> Any:
+    text = data.decode("utf-8", "replace")
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise MalformedReply("the server sent a line that is no JSON", raw=text[:2000]) from None

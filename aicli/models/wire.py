@@ -1,0 +1,150 @@
+"""WireModel: a model behind HTTP. Retries before the first event, steps down from what a server does not know."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any, Protocol
+
+from aicli.content.events import RetryScheduled
+from aicli.content.request import ModelRequest
+from aicli.content.stream import StreamEvent
+from aicli.errors import ConnectFailed, EmptyReply, MalformedReply, ModelError, NetworkFailed
+from aicli.models.base import ModelInfo
+from aicli.models.faults import Asked
+from aicli.models.http import HttpCall
+from aicli.models.provider import Link
+
+LONGEST_WAIT = 120.0
+"""Seconds; a server that asks for a longer wait ends the request instead."""
+
+
+class Decoder(Protocol):
+    """One reply's values to events. Raises ModelError for an error inside a success."""
+
+    def feed(self, value: Any) -> Iterable[StreamEvent]: ...
+
+    def close(self) -> Iterable[StreamEvent]:
+        """The rest, ending with Finished. Raises StreamCut where the end mark is missing."""
+        ...
+
+
+class Wire(Protocol):
+    """How one provider speaks: pure functions of values. `quirks` are the things that this server was found to lack."""
+
+    def call(self, request: ModelRequest, info: ModelInfo, quirks: frozenset[str]) -> HttpCall: ...
+
+    def decoder(self, request: ModelRequest, asked: Asked, quirks: frozenset[str]) -> Decoder: ...
+
+    def learn(self, error: ModelError, request: ModelRequest) -> str:
+        """The quirk that this refusal shows, so that the request is sent again without; "" when none."""
+        ...
+
+
+class WireModel:
+    """A Model over HTTP. `quirks` are kept, so a server is asked for what it lacks only once.
+
+    `window` asks the server how large its context is: after the first reply, so that nothing delays the first request.
+    """
+
+    def __init__(
+        self,
+        info: ModelInfo,
+        wire: Wire,
+        link: Link,
+        quirks: frozenset[str] = frozenset(),
+        window: Callable[[], Awaitable[int | None]] | None = None,
+    ) -> None:
+        self.info = info
+        self.quirks = quirks
+        self._wire = wire
+        self._link = link
+        self._window = window
+        self._replies = 0
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
+        """One reply, ending with Finished. Raises ModelError; closing the iterator cancels the request."""
+        attempt, again = 0, 1
+        await self._learn_window()
+        while True:
+            started = False
+            try:
+                call = self._wire.call(request, self.info, self.quirks)
+                decoder = self._wire.decoder(request, call.asked, self.quirks)
+                async with aclosing(self._link.http.stream_json(call)) as batches:  # type: ignore[type-var]
+                    async for values in batches:
+                        for value in values:
+                            for event in decoder.feed(value):
+                                started = True
+                                yield event
+                for event in decoder.close():
+                    yield event
+                self._replies += 1
+                return
+            except (MalformedReply, EmptyReply):
+                if started or again == 0:
+                    raise
+                again -= 1
+                self._tell(RetryScheduled(wait=0, why="the reply could not be read; asked once more"))
+            except ModelError as error:
+                if started:
+                    raise
+                quirk = self._wire.learn(error, request)
+                if quirk and quirk not in self.quirks:
+                    self.quirks |= {quirk}
+                    continue
+                attempt += 1
+                await self._wait(error, attempt)
+
+    async def _learn_window(self) -> None:
+        if self._window is None or self._replies == 0:
+            return
+        ask, self._window = self._window, None
+        if self.info.window is None:
+            try:
+                self.info = replace(self.info, window=await ask())
+            except (ModelError, AttributeError, TypeError, ValueError):
+                pass  # a server that tells nothing, or something else under that address
+
+    async def _wait(self, error: ModelError, attempt: int) -> None:
+        """Sleeps before the next attempt, or raises `error` when there is none."""
+        if not error.retryable or attempt > retries_for(error, self._link.retries):
+            raise error
+        wait = backoff(attempt, error.retry_after)
+        if wait > LONGEST_WAIT:
+            raise error
+        self._tell(RetryScheduled(wait=round(wait, 2), why=str(error), attempt=attempt, status=error.status))
+        await asyncio.sleep(wait)
+
+    def _tell(self, event: RetryScheduled) -> None:
+        if self._link.on_retry is not None:
+            self._link.on_retry(event)
+
+
+def retries_for(error: ModelError, retries: int) -> int:
+    """A server that refuses the connection is asked only once more: it is not there."""
+    return min(retries, 1) if isinstance(error, ConnectFailed) else retries
+
+
+def backoff(attempt: int, retry_after: float | None) -> float:
+    """Seconds: what the server asked for and a little more, or doubling from half a second to 16, jittered."""
+    if retry_after is not None:
+        return retry_after + random.uniform(0, 0.25)
+    return min(0.5 * 2.0 ** (attempt - 1), 16.0) * random.uniform(0.75, 1.25)
+
+
+async def ask_again(link: Link, call: HttpCall) -> Any:
+    """A plain JSON request with the same retries as a model call."""
+    attempt = 0
+    while True:
+        try:
+            return await link.http.fetch(call)
+        except NetworkFailed as error:
+            attempt += 1
+            wait = backoff(attempt, error.retry_after)
+            if attempt > retries_for(error, link.retries) or wait > LONGEST_WAIT:
+                raise
+            await asyncio.sleep(wait)
