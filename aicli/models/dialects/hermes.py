@@ -1,0 +1,78 @@
+"""Hermes: JSON between call tags (Qwen 2.5 and 3, Hermes, SmolLM3, LongCat, Nemotron, Jamba, Hunyuan, Granite 3.1+)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Mapping
+
+from aicli.models.dialects.calls import Tools, name_in, read_calls
+from aicli.models.dialects.reader import Family, Read, Reader, wait_for
+
+_TAGS = {
+    "<tool_call>": "</tool_call>",
+    "<tool_calls>": "</tool_calls>",
+    "<longcat_tool_call>": "</longcat_tool_call>",
+    "<TOOLCALL>": "</TOOLCALL>",
+    "<function_call>": "</function_call>",
+    "<|tool_call|>": "<|/tool_call|>",
+    "<|tool_call>": "<tool_call|>",
+}
+_STARTS = re.compile(r"""\s*(?:```\w*\s*)?(?:\[\s*\]?\s*)?(?:\{\s*["'}]|\[\s*\]|\{\s*\{)""")
+
+
+def tagged(closers: tuple[str, ...], openers: tuple[str, ...], dialect: str) -> Read:
+    """A reader of JSON that ends at a closer, at the next opener or at the end of the text."""
+
+    def read(reader: Reader, opener: str) -> Generator[None, None, bool]:
+        if not (yield from wait_for(reader.source, _STARTS, 64)):
+            return False
+        body, ended_by = yield from reader.framed_json(closers, openers)
+        text = opener + body + (ended_by if ended_by in closers else "")
+        settle(reader, body, bool(ended_by), dialect, text)
+        return True
+
+    return read
+
+
+def settle(reader: Reader, body: str, closed: bool, dialect: str, text: str) -> None:
+    """Says what the body of a JSON call block turned out to be."""
+    if not closed and reader.truncated:
+        reader.unreadable(name_in(body), text, "the reply was cut off by the length limit", dialect)
+        return
+    bare = _FENCE.sub("", body)
+    try:
+        calls, rest = read_calls(bare, reader.tools, closed=closed)
+    except ValueError as error:
+        reader.unreadable(name_in(body), text, f"{error}" if closed else f"the call never ended ({error})", dialect)
+        return
+    if calls:
+        reader.call(calls, dialect)
+        if rest.strip(" \t\r\n}];,") and not closed:
+            reader.plain(rest)
+    elif bare.strip() in ("[]", "{}"):
+        reader.mark()
+    else:
+        reader.unreadable("", text, "there is no tool name in the call", dialect)
+
+
+_FENCE = re.compile(r"^\s*```\w*\s*|\s*```\s*$")
+
+
+def _openers(tools: Tools) -> Mapping[str, Read]:
+    table: dict[str, Read] = {}
+    for opener, closer in _TAGS.items():
+        also = ("<tool_call>",) if opener == "<tool_calls>" else ()
+        table[opener] = tagged((closer,), (opener, *also), "hermes")
+    return table
+
+
+FAMILIES = (
+    Family(
+        "hermes",
+        _openers,
+        aliases=(
+            "qwen", "qwen2", "qwen2_5", "qwen3", "qwq", "nous", "smollm3", "longcat", "nemotron", "nemotron_nano_v2",
+            "jamba", "ernie", "mimo_vl", "reka",
+        ),
+    ),
+)  # fmt: skip

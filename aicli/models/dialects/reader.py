@@ -1,0 +1,255 @@
+"""What a dialect works with: the source, the tools, and the ways to say what was found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from aicli.content.stream import CallDelta, Relabelled, StreamEvent, TextDelta, ThinkingDelta
+from aicli.models.dialects.calls import Call, Tools
+from aicli.models.dialects.jsontext import Balance
+from aicli.models.dialects.source import Markers, Source, Wait
+
+Read = Callable[["Reader", str], Generator[None, None, bool]]
+"""Reads on behind an opener. False: this is no call, nothing was read, the opener is plain text."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """A way of writing calls as text. `openers` maps each literal that begins a block to what reads it.
+
+    `loose` openers count only outside thinking: what begins there may be no call. `aliases` are other names it goes by.
+    `start` reads from the very first character on, if the family was named beforehand.
+    """
+
+    name: str
+    openers: Callable[[Tools], Mapping[str, Read]] = lambda tools: {}
+    loose: Callable[[Tools], Mapping[str, Read]] = lambda tools: {}
+    aliases: tuple[str, ...] = ()
+    start: Read | None = None
+
+
+@dataclass
+class _Maybe:
+    """Calls that count only if no unmistakable call comes."""
+
+    calls: list[Call]
+    text: str
+    trim: bool = False
+
+
+@dataclass
+class Reader:
+    """The state of one reply. `thinking` tells where plain text goes."""
+
+    source: Source
+    tools: Tools
+    dialect: str = ""
+    thinking: bool = False
+    truncated: bool = False
+    problem: str = ""
+    last: str = "\n"  # the plain text before the next character: a line or so of it
+    began: bool = False  # some content, or a call, has been said since the reply or its last thinking began
+    sure_calls: int = 0
+    _events: list[StreamEvent] = field(default_factory=list)
+    _held: list[StreamEvent | _Maybe] | None = None
+    _space: list[str] = field(default_factory=list)
+    _trim: bool = False
+    _count: int = 0
+    _latest: Call | None = None
+    said: bool = False  # some content has been said that an orphan closer would make thinking
+    thought: bool = False  # the thinking that is open has said something
+    sure: frozenset[str] = frozenset()  # the openers that are unmistakable
+    nested: Callable[[str], list[Call]] = lambda text: []  # the calls of a text that is nothing but calls
+
+    @property
+    def line_start(self) -> bool:
+        return self.last.rstrip(" \t").endswith("\n")
+
+    @property
+    def quoted(self) -> bool:
+        """The next character stands behind a backtick: markup is talked about, not used."""
+        return self.last.endswith("`")
+
+    def plain(self, text: str) -> None:
+        """Text of the model, as thinking or content. White space waits, since it is dropped beside a marker."""
+        if not text:
+            return
+        if self._trim:
+            text = text.lstrip()
+            if not text:
+                return
+            self._trim = False
+        body = text.rstrip()
+        if body:
+            self._say("".join(self._space) + body)
+            self._space.clear()
+            self._latest = None
+            self.began = self.began or not self.thinking
+        self.last = (self.last + text)[-200:]
+        if len(body) < len(text):
+            self._space.append(text[len(body) :])
+
+    def _say(self, text: str) -> None:
+        self._emit(ThinkingDelta(text) if self.thinking else TextDelta(text))
+        self.thought = self.thought or self.thinking
+        self.said = self.said or not self.thinking
+
+    def mark(self) -> None:
+        """A marker stood here: white space on both sides of it is dropped."""
+        self._space.clear()
+        self._trim = True
+        self.last = "\n"
+
+    def call(self, calls: Sequence[Call], dialect: str, *, echo: bool = False) -> None:
+        """Unmistakable calls. They end thinking. `echo`: they had no opener of their own, so a repetition is none."""
+        self.mark()
+        self.thinking = False
+        self.began = True
+        self._settle(False)
+        for call in calls:
+            if echo and self._latest and (call.name, call.args) == (self._latest.name, self._latest.args):
+                continue
+            self.sure_calls += 1
+            self._emit(self._delta(call, dialect))
+            self._latest = call
+
+    def maybe(self, calls: Sequence[Call], text: str, dialect: str) -> None:
+        """Calls without markup: they count at the end, unless an unmistakable call has come or comes."""
+        echo = self._latest and len(calls) == 1 and calls[0].name == self._latest.name
+        if echo and self._latest and calls[0].args == self._latest.args:
+            self.mark()
+        elif self.sure_calls or self.thinking or _ILLUSTRATES(self.last.rstrip().rsplit("\n", 1)[-1]):
+            self.plain(text)
+        else:
+            space = "".join(self._space)
+            self._space.clear()
+            self._held = self._held if self._held is not None else []
+            self._held.append(_Maybe([Call(c.name, c.args, c.id, c.raw, dialect) for c in calls], text, not self.said))
+            if space:
+                self._held.insert(-1, TextDelta(space))
+            self.last, self.began = "}", True
+
+    def unreadable(self, name: str, text: str, fault: str, dialect: str) -> None:
+        """Something that clearly tried to be a call. With a name it is answered, else it stays text."""
+        self.problem = fault if not name else f"the arguments of {name} could not be read: {fault}"
+        if name:
+            self.call([Call(self.tools.named(name), {}, raw=text)], dialect)
+        else:
+            self.plain(text)
+
+    def relabel(self) -> None:
+        """An orphan closer: the content so far was thinking."""
+        self.mark()
+        if self.said:
+            self._emit(Relabelled())
+        self.said = self.began = False
+
+    def _emit(self, event: StreamEvent) -> None:
+        (self._events if self._held is None else self._held).append(event)
+
+    def _delta(self, call: Call, dialect: str) -> CallDelta:
+        self._count += 1
+        args = None if call.raw else call.args
+        return CallDelta(self._count - 1, call.id, call.name, args=args, dialect=dialect or call.dialect, raw=call.raw)
+
+    def _settle(self, accept: bool) -> None:
+        """Decides about the calls without markup that were held back."""
+        held, self._held = self._held, None
+        trim = False
+        for n, item in enumerate(held or ()):
+            if isinstance(item, _Maybe):
+                if accept:
+                    self._events += [self._delta(c, c.dialect) for c in item.calls]
+                    trim = True
+                else:
+                    self._events.append(TextDelta(item.text))
+                continue
+            if isinstance(item, TextDelta) and accept:
+                following = held[n + 1] if held and n + 1 < len(held) else None
+                text = item.text.lstrip() if trim else item.text
+                text = text.rstrip() if isinstance(following, _Maybe) else text
+                trim = trim and not text
+                item = TextDelta(text)
+                if not text:
+                    continue
+            self._events.append(item)
+
+    def finish(self) -> None:
+        """The reply has ended: what was held back is decided."""
+        if self._space and not self._trim:
+            text = "".join(self._space)
+            self._space.clear()
+            self._say(text)
+        if self.truncated and any(isinstance(i, _Maybe) for i in self._held or ()):
+            self.problem = "the reply was cut off by the length limit, so its call was not run"
+        self._settle(not self.truncated)
+
+    def drain(self) -> list[StreamEvent]:
+        events, self._events = self._events, []
+        return events
+
+    def json_value(self) -> Generator[None, None, tuple[str, bool]]:
+        """The balanced text from the next character on, and whether it ended."""
+        balance = Balance()
+        pieces: list[str] = []
+        while True:
+            text = yield from self.source.chunk()
+            if not text:
+                return "".join(pieces), False
+            end = balance.feed(text)
+            if end >= 0:
+                pieces.append(text[:end])
+                self.source.unread(text[end:])
+                return "".join(pieces), True
+            pieces.append(text)
+
+    def framed_json(
+        self, closers: Sequence[str], openers: Sequence[str] = ()
+    ) -> Generator[None, None, tuple[str, str]]:
+        """Text up to a closer (read) or an opener (not read) that stands outside the strings of its JSON.
+
+        Returns (body, the marker that ended it or ""). A closer inside a string counts only if the text ends before the
+        string does.
+        """
+        markers = Markers([*closers, *openers])
+        balance = Balance()
+        pieces: list[str] = []
+        first = -1
+        while True:
+            text, marker = yield from self.source.collect(markers)
+            pieces.append(text)
+            balance.feed(text)
+            if not marker:
+                break
+            if not balance.quote or balance.done:
+                if marker in openers and marker not in closers:
+                    self.source.unread(marker)
+                return "".join(pieces), marker
+            if first < 0:
+                first = len(pieces)
+            balance.feed(marker)
+            pieces.append(marker)
+        if first < 0 or balance.done:
+            return "".join(pieces), ""
+        ended_by = pieces[first]
+        again = pieces[first + 1 :] if ended_by in closers else pieces[first:]
+        self.source.unread("".join(again))
+        return "".join(pieces[:first]), ended_by
+
+
+_ILLUSTRATES = re.compile(
+    r"\b(?:for (?:example|instance)|e\.g\.|examples?|such as|(?:would|could|might) look like|looks? like|illustrat\w*)"
+    r"|例如|比如|譬如|示例|举例|例子",
+    re.I,
+).search
+
+
+def wait_for(source: Source, pattern: re.Pattern[str], length: int) -> Generator[None, None, re.Match[str] | None]:
+    """Matches the pattern against the next `length` characters; nothing is read."""
+    text = yield from source.peek(length)
+    return pattern.match(text)
+
+
+__all__ = ["Family", "Read", "Reader", "Wait", "wait_for"]

@@ -1,0 +1,201 @@
+"""Calls whose every argument stands between tags: one reader for all the shapes of such tags."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from aicli.content.parts import JsonObject
+from aicli.models.dialects import jsontext
+from aicli.models.dialects.calls import Call
+from aicli.models.dialects.reader import Reader
+from aicli.models.dialects.source import Markers
+from aicli.models.dialects.typed import convert
+
+
+@dataclass(frozen=True)
+class Form:
+    """The literals of one shape. A head runs from `*_open` to `head_end`; `key` reads (name, attributes) out of it.
+
+    `block_open` and `block_close` are the tags around calls. `value` turns (text, attributes, schema) into a value.
+    """
+
+    call_open: tuple[str, ...]
+    call_close: tuple[str, ...]
+    param_open: tuple[str, ...]
+    param_close: tuple[str, ...]
+    block_open: tuple[str, ...] = ()
+    block_close: tuple[str, ...] = ()
+    head_end: str = ">"
+    key: Callable[[str], tuple[str, Mapping[str, str]]] = lambda head: (head.strip(), {})
+    value: Callable[[str, Mapping[str, str], JsonObject | None], Any] = lambda text, attrs, schema: convert(
+        text, schema
+    )
+
+
+@dataclass
+class _Reading:
+    """One call while it is read."""
+
+    reader: Reader
+    form: Form
+    name: str
+    raw: list[str]
+    args: JsonObject = field(default_factory=dict)
+
+    def collect(self, literals: tuple[str, ...]) -> Generator[None, None, tuple[str, str]]:
+        text, marker = yield from self.reader.source.collect(_markers(literals))
+        self.raw.append(text + marker)
+        return text, marker
+
+    def give_back(self, marker: str) -> None:
+        self.reader.source.unread(marker)
+        self.raw[-1] = self.raw[-1][: len(self.raw[-1]) - len(marker)]
+
+
+_CACHE: dict[tuple[str, ...], Markers] = {}
+
+
+def _markers(literals: tuple[str, ...]) -> Markers:
+    found = _CACHE.get(literals)
+    if found is None:
+        found = _CACHE[literals] = Markers(literals)
+    return found
+
+
+def read_call(reader: Reader, form: Form, name: str, head: str, dialect: str) -> Generator[None, None, None]:
+    """Reads the parameters of a call whose head has been read, and says the call."""
+    call = _Reading(reader, form, name, [head])
+    stops = (
+        *form.param_open,
+        *form.call_close,
+        *form.block_close,
+        *form.call_open,
+        *form.block_open,
+        *form.param_close,
+    )
+    whole = True
+    closed = False
+    loose = ""
+    while whole:
+        text, marker = yield from call.collect(stops)
+        loose += text.strip()
+        if marker in form.param_close:
+            continue
+        if marker in form.param_open:
+            whole = yield from _parameter(call)
+            continue
+        closed = marker in form.call_close or marker in form.block_close
+        if marker and marker not in form.call_close:
+            call.give_back(marker)
+        whole = bool(marker) or not reader.truncated
+        break
+    if loose.startswith("{") and not call.args:
+        _from_json(call, loose, dialect, closed)
+    elif whole:
+        reader.call([Call(reader.tools.named(name), call.args)], dialect)
+    else:
+        why = "the reply was cut off by the length limit" if reader.truncated else "its last parameter never ended"
+        reader.unreadable(name.strip(), "".join(call.raw), why, dialect)
+
+
+def _from_json(call: _Reading, text: str, dialect: str, closed: bool) -> None:
+    """A JSON object stands where parameters should be."""
+    try:
+        value, _ = jsontext.read(text, closed=closed)
+        if not isinstance(value, dict):
+            raise ValueError("the arguments are no JSON object")
+    except ValueError as error:
+        call.reader.unreadable(call.name.strip(), "".join(call.raw), str(error), dialect)
+        return
+    call.reader.call([Call(call.reader.tools.named(call.name), value)], dialect)
+
+
+def _parameter(call: _Reading) -> Generator[None, None, bool]:
+    """Reads one parameter whose opener has been read. False: it never ended."""
+    form = call.form
+    head, end = yield from call.collect((form.head_end, "\n"))
+    if end != form.head_end:
+        return False
+    key, attrs = form.key(head)
+    text, whole = yield from _value(call)
+    if whole:
+        schema = call.reader.tools.properties(call.name).get(key)
+        call.args[key] = form.value(one_newline_less(text), attrs, schema if isinstance(schema, dict) else None)
+    return whole
+
+
+def _value(call: _Reading) -> Generator[None, None, tuple[str, bool]]:
+    """The text up to the parameter's end. What only looks like an end, by what follows it, is part of the value."""
+    form, reader = call.form, call.reader
+    stops = (
+        *form.param_close,
+        *form.param_open,
+        *form.call_close,
+        *form.block_close,
+        *form.call_open,
+        *form.block_open,
+    )
+    pieces: list[str] = []
+    depth = 0
+    first = -1
+    while True:
+        text, marker = yield from call.collect(stops)
+        pieces.append(text)
+        if not marker:
+            break
+        ahead = yield from reader.source.peek(96)
+        if depth == 0 and _ends_value(call, marker, ahead):
+            if marker not in form.param_close:
+                call.give_back(marker)
+            return "".join(pieces), True
+        if marker in form.call_open:
+            depth += 1
+        elif marker in form.call_close and depth:
+            depth -= 1
+        if first < 0 and marker in (*form.param_close, *form.call_close, *form.block_close):
+            first = len(pieces)
+        pieces.append(marker)
+    if first < 0:
+        return "".join(pieces), False
+    rest = "".join(pieces[first:])
+    reader.source.unread(rest)
+    joined = "".join(call.raw)
+    call.raw[:] = [joined[: len(joined) - len(rest)]]
+    return "".join(pieces[:first]), True
+
+
+def _ends_value(call: _Reading, marker: str, ahead: str) -> bool:
+    """Is a marker inside an open value its end?"""
+    form = call.form
+    after = ahead.strip()
+    if marker in form.param_close:
+        expected = (
+            *form.param_open,
+            *form.call_close,
+            *form.block_close,
+            *form.param_close,
+            *form.call_open,
+            *form.block_open,
+        )
+        return not after or after.startswith(expected)
+    if marker in form.param_open:
+        known = call.reader.tools.properties(call.name)
+        head = ahead.split(form.head_end, 1)[0]
+        return form.head_end in ahead and (not known or form.key(head)[0] in known)
+    if marker in form.call_close:
+        expected = (*form.block_close, *form.block_open, *form.call_open, "<|")
+        return not after or after.startswith(expected)
+    return marker in form.block_close and (not after or after.startswith((*form.block_open, "<|")))
+
+
+_NEWLINE_FIRST = re.compile(r"^\r?\n")
+_NEWLINE_LAST = re.compile(r"\r?\n$")
+
+
+def one_newline_less(text: str) -> str:
+    """The text without one leading and one trailing newline; more of them are data."""
+    text = text.removeprefix("\r\n") if text.startswith("\r\n") else text.removeprefix("\n")
+    return text.removesuffix("\r\n") if text.endswith("\r\n") else text.removesuffix("\n")

@@ -1,0 +1,37 @@
+"""The marks that models put around thinking, and the end tokens that leak into text."""
+
+from __future__ import annotations
+
+PAIRS: dict[str, str] = {
+    "<think>": "</think>",
+    "<thinking>": "</thinking>",
+    "<thought>": "</thought>",
+    "<reasoning>": "</reasoning>",
+    "<seed:think>": "</seed:think>",
+    "<mm:think>": "</mm:think>",
+    "[THINK]": "[/THINK]",
+    "◁think▷": "◁/think▷",
+    "<|START_THINKING|>": "<|END_THINKING|>",
+    "<|channel>thought": "<channel|>",
+    "<|inner_prefix|>": "<|inner_suffix|>",
+    "<|begin_of_thought|>": "<|end_of_thought|>",
+    "<|think|>": "<|/think|>",
+    "Here is my thought process:": "Here is my response:",
+    "Here's my thought process:": "Here's my response:",
+    "Here are my reasoning steps:": "[BEGIN FINAL RESPONSE]",
+}
+"""Opener to closer."""
+
+LONE_CLOSERS = frozenset(c for c in PAIRS.values() if not c.startswith("Here"))
+"""Closers that mean something without their opener: the prompt may have opened the block."""
+
+END_TOKENS = frozenset(
+    {
+        "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<|return|>", "<|role_end|>", "<|END_OF_TURN_TOKEN|>",
+        "<end_of_turn>", "<turn|>", "</s>", "<|endoftext|>", "<|end_of_text|>", "<|end_of_sentence|>",
+        "<｜end▁of▁sentence｜>", "[END FINAL RESPONSE]", "<|eos|>", "<eos>",
+    }
+)  # fmt: skip
+"""Dropped from text. Those of LAST_ONLY are ordinary markup elsewhere and count only at the very end."""
+
+LAST_ONLY = frozenset({"</s>", "<eos>"})
