@@ -13,6 +13,9 @@ _COMMON = frozenset(
     "這個們來為國說時會對於後過發裡種經當沒動還進樣開因從實軍無與長機間問題戰應頭體見產話回內表給門任聲員論處義認條氣爾別變總電數報結務計資統區"
     "隊決馬檔測試類錯誤數組編碼簡單輸入設註釋顯識學東車書業萬號語點線將"
 )
+_SYLLABLES = frozenset(
+    "이다는을에의가고하지를사기도리은인자어로나시스대한서아안녕세계요그해수있것들정일전제보라만부게면상과여장내동원으조된니습입"
+)
 _WIDE_MARKS = frozenset("，。、；：？！“”‘’（）《》【】「」『』—…·　～")
 
 
@@ -57,7 +60,7 @@ def _japanese(char: str) -> float:
 
 def _korean(char: str) -> float:
     if "\uac00" <= char <= "\ud7a3":
-        return 0.6
+        return 1.4 if char in _SYLLABLES else 0.2
     return 0.5 if char in _WIDE_MARKS else -1.0
 
 

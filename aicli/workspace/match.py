@@ -94,7 +94,7 @@ def _layers(lines: Lines, old: str, new: str) -> list[_Layer]:
 
     quotes = "Unicode quotes and dashes"
     return [
-        _Layer("line ends or byte order mark", lambda: _spans(lines.text, old)),
+        _Layer("", lambda: _spans(lines.text, old)),
         _Layer("white space at line ends", lambda: _loose(lines.text, old)),
         *_indented(lines, lines.text, old, new, "indentation"),
         _Layer(quotes, lambda: _spans(plain, plain_old), keep),

@@ -1,0 +1,105 @@
+"""What the file tools share: the workspace of a call, faults said to the model, and one way to change a file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from aicli.content.results import DiffDisplay, ToolResult
+from aicli.tools.base import ToolContext, ToolFailed
+from aicli.workspace.diff import diff_bytes
+from aicli.workspace.entries import FileVersion, digest
+from aicli.workspace.faults import NotFound, WorkspaceError
+from aicli.workspace.root import Workspace
+
+PATH_NAMES = {
+    "file_path": "path",
+    "filename": "path",
+    "file": "path",
+    "absolute_path": "path",
+    "relative_path": "path",
+    "target_file": "path",
+    "relative_workspace_path": "path",
+}
+_LONE = re.compile("[\ud800-\udfff]")
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Turns what the workspace refuses into a result for the model."""
+    try:
+        yield
+    except WorkspaceError as error:
+        raise ToolFailed(str(error)) from error
+
+
+def files_of(ctx: ToolContext) -> Workspace:
+    """The run's workspace. Raises ToolFailed where there is none."""
+    if ctx.state.workspace is None:
+        raise ToolFailed("This run has no workspace, so there are no files to work on.")
+    return ctx.state.workspace
+
+
+def key_of(files: Workspace, path: str) -> str:
+    """The name under which the run remembers a file: its real place, so that a link and its target are one."""
+    try:
+        return files.real(path).display
+    except NotFound:
+        return files.locate(path).display
+
+
+def current(files: Workspace, path: str) -> bytes | None:
+    """The file's bytes now; None if it is not there."""
+    try:
+        return files.read_bytes(path)
+    except NotFound:
+        return None
+
+
+def of_bytes(data: bytes) -> FileVersion:
+    """The version of a content just read, for a write that must not overwrite anything newer."""
+    return FileVersion(0, len(data), digest(data))
+
+
+def shown(text: str) -> str:
+    """Text that every server takes: bytes that fit no character are written as \\xNN."""
+    if not _LONE.search(text):
+        return text
+    return _LONE.sub(lambda m: f"\\x{ord(m[0]) - 0xDC00:02x}" if "\udc80" <= m[0] <= "\udcff" else "\ufffd", text)
+
+
+def change(ctx: ToolContext, path: str, before: bytes | None, after: bytes) -> DiffDisplay:
+    """Writes `after` where `before` was just read, keeps the old content for undo, and remembers the new version."""
+    files, state = files_of(ctx), ctx.state
+    key = key_of(files, path)
+    if state.checkpoints:
+        state.checkpoints.before(key, state.turn)
+    try:
+        state.seen[key] = files.write(path, after, expect=None if before is None else of_bytes(before))
+    finally:
+        if state.checkpoints:
+            state.checkpoints.after(key)
+    state.misses.pop(key, None)
+    return change_display(files.locate(path).display, before, after)
+
+
+def change_display(path: str, before: bytes | None, after: bytes) -> DiffDisplay:
+    """What a change looks like, without making it."""
+    diff = diff_bytes(path, before, after)
+    return DiffDisplay(
+        path=path,
+        diff=shown(diff.text),
+        added=diff.added,
+        removed=diff.removed,
+        summary=f"+{diff.added} -{diff.removed}",
+    )
+
+
+def changed(text: str, display: DiffDisplay) -> ToolResult:
+    return ToolResult.of(text, display=display, files_changed=[display.path])
+
+
+def sizes(data: bytes, lines: int) -> str:
+    """ "3 lines, 42 bytes"."""
+    return f"{lines:,} line{'' if lines == 1 else 's'}, {len(data):,} byte{'' if len(data) == 1 else 's'}"
