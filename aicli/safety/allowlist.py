@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from aicli.workspace.protected import NO_SECRETS, SECRETS
+from aicli.workspace.protected import SECRETS
 
 PathCheck = Callable[[str], bool]
 """Is this word a path that may be read unasked?"""
@@ -34,6 +34,10 @@ class Program:
     adds: tuple[str, ...] = ()
 
 
+def _switches(names: str) -> dict[str, str]:
+    return dict.fromkeys(names.split(), "")
+
+
 _SECRET_GLOBS = tuple(p for p in SECRETS if p != ".env[a-z0-9]*")
 _HIDE = tuple(f"--exclude={p}" for p in (*_SECRET_GLOBS, "id_*"))
 
@@ -41,26 +45,23 @@ PROGRAMS: Mapping[str, Program] = {
     "ls": Program(
         "1aAbBcCdFgGhiklmnNopqQrRsStuUvxXZ",
         {"w": _NUMBER, "T": _NUMBER},
-        dict.fromkeys(("all", "almost-all", "human-readable", "recursive", "reverse", "size", "directory", "inode"), "")
+        _switches("all almost-all human-readable recursive reverse size directory inode")
         | {"color": "[never|auto]", "sort": "[a-z]+", "time": "[a-z]+", "time-style": "[a-z-]+"},
     ),
-    "cat": Program(
-        "AbeEnstTuv", long=dict.fromkeys(("number", "show-all", "show-ends", "show-tabs", "squeeze-blank"), "")
-    ),
+    "cat": Program("AbeEnstTuv", long=_switches("number show-all show-ends show-tabs squeeze-blank")),
     "tac": Program(),
     "rev": Program(),
     "nl": Program("", {"b": "[atn]", "w": _NUMBER, "v": _NUMBER, "n": "ln|rn|rz", "s": _TEXT}),
     "head": Program("qvz", {"n": _NUMBER, "c": _NUMBER}, {"lines": _NUMBER, "bytes": _NUMBER}, digits=True),
     "tail": Program("qvz", {"n": _NUMBER, "c": _NUMBER}, {"lines": _NUMBER, "bytes": _NUMBER}, digits=True),
-    "wc": Program("clmwL", long=dict.fromkeys(("lines", "words", "bytes", "chars", "max-line-length"), "")),
+    "wc": Program("clmwL", long=_switches("lines words bytes chars max-line-length")),
     "grep": Program(
         "abcEFGHhiILlnoPqrsvwxyzZ",
         {"e": _TEXT, "f": _PATH, "m": _NUMBER, "A": _NUMBER, "B": _NUMBER, "C": _NUMBER},
-        dict.fromkeys(
-            ("count", "ignore-case", "line-number", "files-with-matches", "files-without-match", "with-filename")
-            + ("no-filename", "only-matching", "quiet", "recursive", "invert-match", "word-regexp", "line-regexp")
-            + ("extended-regexp", "fixed-strings", "perl-regexp", "no-messages", "null", "text"),
-            "",
+        _switches(
+            "count ignore-case line-number files-with-matches files-without-match with-filename no-filename "
+            "only-matching quiet recursive invert-match word-regexp line-regexp extended-regexp fixed- "
+            "strings perl-regexp no-messages null text"
         )
         | {"regexp": _TEXT, "include": _TEXT, "exclude": _TEXT, "exclude-dir": _TEXT, "color": "[never|auto]"}
         | {"context": _NUMBER, "after-context": _NUMBER, "before-context": _NUMBER, "max-count": _NUMBER},
@@ -85,8 +86,7 @@ PROGRAMS: Mapping[str, Program] = {
     "diff": Program(
         "abBcdeEiNnqrstTuwyZ",
         {"U": _NUMBER, "C": _NUMBER, "W": _NUMBER},
-        dict.fromkeys(("unified", "brief", "recursive", "side-by-side", "ignore-case", "ignore-all-space"), "")
-        | {"color": "never|auto"},
+        _switches("unified brief recursive side-by-side ignore-case ignore-all-space") | {"color": "never|auto"},
         most=2,
         adds=("--no-dereference", *_HIDE),
     ),
@@ -100,19 +100,21 @@ PROGRAMS: Mapping[str, Program] = {
 } | {f"{kind}sum": Program("btz") for kind in ("md5", "sha1", "sha224", "sha256", "sha384", "sha512", "b2")}
 
 _LOG = (
-    dict.fromkeys(
-        ("oneline", "stat", "shortstat", "numstat", "name-only", "name-status", "graph", "no-decorate", "all")
-        + ("no-merges", "merges", "reverse", "patch", "follow", "abbrev-commit", "first-parent", "no-color", "no-patch")
-        + ("branches", "tags", "remotes", "summary", "raw", "full-index", "minimal", "patience", "histogram"),
-        "",
+    _switches(
+        "oneline stat shortstat numstat name-only name-status graph no-decorate all no-merges merges "
+        "reverse patch follow abbrev-commit first-parent no-color no-patch branches tags remotes summary "
+        "raw full-index minimal patience histogram"
     )
     | {"decorate": "[short|full|auto|no]", "date": r"[a-z0-9:%Y-]+", "skip": "[0-9]+", "max-count": "[0-9]+"}
     | dict.fromkeys(("author", "committer", "since", "until", "after", "before", "grep"), _TEXT)
     | dict.fromkeys(("format", "pretty"), r"(?![\s\S]*%G)[\s\S]*")
 )
-_DIFF = dict.fromkeys(
-    ("cached", "staged", "check", "ignore-all-space", "ignore-space-change", "ignore-blank-lines", "merge-base"), ""
-) | {"unified": "[0-9]+", "word-diff": "[plain|porcelain|none]", "diff-filter": "[A-Za-z]+", "color": "never|auto"}
+_DIFF = _switches("cached staged check ignore-all-space ignore-space-change ignore-blank-lines merge-base") | {
+    "unified": "[0-9]+",
+    "word-diff": "[plain|porcelain|none]",
+    "diff-filter": "[A-Za-z]+",
+    "color": "never|auto",
+}
 _SHOWN = {k: v for k, v in _LOG.items() if k not in ("all", "follow", "graph", "branches", "tags", "remotes")}
 _PLAIN_DIFF = ("--no-ext-diff", "--no-textconv")
 
@@ -120,7 +122,7 @@ GIT: Mapping[str, Program] = {
     "status": Program(
         "sbvz",
         {},
-        dict.fromkeys(("short", "branch", "long", "show-stash", "ahead-behind"), "")
+        _switches("short branch long show-stash ahead-behind")
         | {"porcelain": "[v1|v2]", "untracked-files": "[no|normal|all]", "ignored": "[traditional|no|matching]"},
         operands="git",
     ),
@@ -137,30 +139,24 @@ GIT: Mapping[str, Program] = {
     "rev-parse": Program(
         "q",
         {},
-        dict.fromkeys(("show-toplevel", "verify", "is-inside-work-tree", "git-dir", "show-prefix", "quiet"), "")
+        _switches("show-toplevel verify is-inside-work-tree git-dir show-prefix quiet")
         | {"abbrev-ref": "[strict|loose]", "short": "[0-9]*"},
         operands="git",
     ),
 }
-GIT_NEUTRAL = (
-    ("--no-pager", "--no-optional-locks")
-    + tuple(
-        word
-        for setting in (
-            "core.fsmonitor=false",
-            "core.hooksPath=/dev/null",
-            "safe.bareRepository=explicit",
-            "diff.external=",
-            "log.showSignature=false",
-            "protocol.allow=never",
-            "gpg.program=/bin/false",
-            "gpg.openpgp.program=/bin/false",
-            "gpg.ssh.program=/bin/false",
-            "gpg.x509.program=/bin/false",
-        )
-        for word in ("-c", setting)
-    )
-)  # fmt: skip
+_NEUTRAL = (
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "safe.bareRepository=explicit",
+    "diff.external=",
+    "log.showSignature=false",
+    "protocol.allow=never",
+    "gpg.program=/bin/false",
+    "gpg.openpgp.program=/bin/false",
+    "gpg.ssh.program=/bin/false",
+    "gpg.x509.program=/bin/false",
+)
+GIT_NEUTRAL = ("--no-pager", "--no-optional-locks", *(word for setting in _NEUTRAL for word in ("-c", setting)))
 
 _FIND_ALONE = frozenset({"-not", "-o", "-a", "-print", "-print0", "-empty", "-prune"})
 _FIND_VALUED = {
@@ -287,6 +283,3 @@ def _find_ok(args: Sequence[str], path_ok: PathCheck) -> bool:
             return False
         at += 1
     return True
-
-
-__all__ = ["GIT", "NO_SECRETS", "PROGRAMS", "Program", "checked"]

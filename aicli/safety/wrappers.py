@@ -159,12 +159,7 @@ def _unwrap(wrapper: Wrapper, argv: Sequence[Word]) -> Inner:
         elif word.startswith("-") and len(word) > 1:
             if word in wrapper.valued:
                 at += 2
-            elif (
-                word in wrapper.alone
-                or word.split("=")[0] in wrapper.valued | wrapper.alone
-                or word[:2] in wrapper.valued
-                or re.fullmatch(r"-[0-9]+", word)
-            ):
+            elif _takes_no_word(wrapper, word):
                 at += 1
             elif name_of(argv[0]) == "command" and word in ("-v", "-V"):
                 return Inner()
@@ -180,6 +175,12 @@ def _unwrap(wrapper: Wrapper, argv: Sequence[Word]) -> Inner:
         return Inner()
     texts = (rest[0],) if len(rest) == 1 and rest[0] is not None and " " in rest[0] else ()
     return Inner((rest,), texts, clear=wrapper.clear)
+
+
+def _takes_no_word(wrapper: Wrapper, word: str) -> bool:
+    known = wrapper.alone | wrapper.valued
+    glued = word.split("=")[0] in known or word[:2] in wrapper.valued
+    return word in wrapper.alone or glued or re.fullmatch(r"-[0-9]+", word) is not None
 
 
 def _suffixes(argv: Sequence[Word]) -> tuple[tuple[Word, ...], ...]:

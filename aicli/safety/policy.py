@@ -1,0 +1,253 @@
+"""Policy: rules and permission mode give a verdict on one call. Hard gates first, then deny, ask, allow, then the mode."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+from aicli.content.kinds import PermissionMode, ToolKind, Verdict
+from aicli.content.parts import JsonObject
+from aicli.safety import gates, suggest
+from aicli.safety.gates import Target
+from aicli.safety.rules import Rule, RuleSet, host_of, parse_rule, paths_of
+from aicli.safety.shell_rules import Part, parts, read_only
+from aicli.workspace.root import Workspace
+
+LONG_QUERY = 200
+_CHANGES = (ToolKind.EDIT, ToolKind.DELETE, ToolKind.MOVE)
+_TALK = (ToolKind.THINK, ToolKind.PLAN, ToolKind.COMMUNICATE, ToolKind.AGENT)
+_ORDER = {"deny": 0, "ask": 1, "allow": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What decides one part of a call: for a compound command each of its simple commands has one."""
+
+    text: str
+    verdict: Verdict
+
+
+class Policy:
+    """May this call run? Deterministic for given rules, mode and disk; never asks anybody itself.
+
+    `sandbox_status` is full, reduced, none or off. `headless`: nobody can answer, so what would ask is denied.
+    `mode` and `untrusted` (text from outside was read) may be set while a run goes on.
+    """
+
+    def __init__(
+        self,
+        mode: PermissionMode = PermissionMode.DEFAULT,
+        rules: RuleSet | None = None,
+        workspace: Workspace | None = None,
+        headless: bool = False,
+        sandbox_status: str = "none",
+    ) -> None:
+        self.mode = mode
+        self.rules = rules or RuleSet()
+        self.workspace = workspace
+        self.headless = headless
+        self.sandbox_status = sandbox_status
+        self.untrusted = False
+        self.shell_cwd: Callable[[], str] = lambda: ""
+        self._session: list[Rule] = []
+
+    def verdict(self, name: str, kind: ToolKind, args: JsonObject) -> Verdict:
+        """The strictest of what decides the call's parts. Reads the disk to follow links."""
+        found = [d.verdict for d in self.explain(name, kind, args)]
+        return min(found, key=lambda v: _ORDER[v.decision])
+
+    def explain(self, name: str, kind: ToolKind, args: JsonObject) -> tuple[Decided, ...]:
+        """Each part of the call with its verdict and the rule or default behind it; at least one."""
+        if name == "shell" and isinstance(args.get("command"), str):
+            found = self._shell(str(args["command"]), args)
+        else:
+            found = [Decided(name, self._call(name, kind, args))]
+        return tuple(Decided(d.text, self._settled(d.verdict)) for d in found)
+
+    def suggest(self, name: str, kind: ToolKind, args: JsonObject) -> str:
+        """The rule that "session" or "always" would add, "" when nothing may be generalised from this call."""
+        if name == "shell":
+            found = parts(str(args.get("command", "")))
+            silent = tuple(p for p in found if self._reads_only(p, self._cwd(args)))
+            return suggest.shell_rule(found, silent)
+        if kind in _CHANGES or kind in (ToolKind.READ, ToolKind.SEARCH):
+            return suggest.path_rule("edit" if kind in _CHANGES else "read", self._targets(args))
+        return suggest.other_rule(name, kind, args)
+
+    def allow_for_session(self, rule: str) -> None:
+        """Adds an allow rule until the run ends. Raises ConfigError for one that can't be parsed."""
+        self._session.append(parse_rule(rule, known=[rule.partition("(")[0]]))
+
+    @property
+    def allow(self) -> tuple[Rule, ...]:
+        return (*self.rules.allow, *self._session)
+
+    def _settled(self, verdict: Verdict) -> Verdict:
+        """Asking where nobody may be asked is a refusal."""
+        if verdict.decision != "ask":
+            return verdict
+        if self.mode is PermissionMode.DONT_ASK:
+            return Verdict("deny", f"{verdict.why}; in mode dont-ask only a rule can allow it", verdict.rule)
+        if self.headless:
+            return Verdict("deny", f"{verdict.why}; nobody is there to approve it", verdict.rule)
+        return verdict
+
+    def _call(self, name: str, kind: ToolKind, args: JsonObject) -> Verdict:
+        targets = self._targets(args)
+        changes = kind in _CHANGES
+        for target in targets:
+            if gate := self._gate(target, changes):
+                return gate
+        if rule := self._first(self.rules.deny, name, kind, args, targets):
+            return Verdict("deny", f"the rule {rule.text} refuses it", rule.text)
+        if changes and self.mode is PermissionMode.PLAN:
+            return Verdict("deny", "plan mode changes nothing", "mode plan")
+        for target in targets:
+            if changes and self.workspace and self.workspace.protects(target.given):
+                why = f"{target.given} changes what runs later, so it is asked about in every mode"
+                return Verdict("ask" if self.mode is not PermissionMode.PLAN else "deny", why, "protected path")
+        if rule := self._first(self.rules.ask, name, kind, args, targets):
+            return Verdict("ask", f"the rule {rule.text} asks", rule.text)
+        if kind is ToolKind.FETCH and (caution := self._caution(args)):
+            return caution
+        if rule := self._first(self.allow, name, kind, args, targets):
+            return Verdict("allow", f"the rule {rule.text} allows it", rule.text)
+        if self.mode is not PermissionMode.BYPASS and (secret := next(filter(gates.holds_secret, targets), None)):
+            return Verdict("ask", f"{secret.given} looks like a file of secrets", "secret file")
+        return self._by_mode(name, kind, args)
+
+    def _gate(self, target: Target, changes: bool) -> Verdict | None:
+        if target.wrong:
+            hint = "" if self.workspace is None else ". To work there too, start with --add-dir FOLDER"
+            return Verdict("deny", target.wrong.rstrip(".") + hint, "outside the workspace")
+        if gates.own_file(target) and (changes or target.given.endswith("credentials.toml")):
+            return Verdict("deny", f"{target.given} belongs to aicli itself and is changed only by you", "own files")
+        return None
+
+    def _by_mode(self, name: str, kind: ToolKind, args: JsonObject) -> Verdict:
+        mode = self.mode
+        rule = f"mode {mode.value}"
+        if name == "memory" and args.get("action") not in (None, "list", "recall", "search"):
+            if self.untrusted:
+                return Verdict("ask", "text from outside was read, so what is remembered is asked about", rule)
+            return Verdict("allow", "remembering needs no question", rule)
+        if kind in (ToolKind.READ, ToolKind.SEARCH) or kind in _TALK or name == "memory":
+            return Verdict("allow", "it only reads", rule)
+        if mode is PermissionMode.BYPASS:
+            return Verdict("allow", "mode bypass allows it", rule)
+        if kind in _CHANGES:
+            if mode is PermissionMode.ACCEPT_EDITS:
+                return Verdict("allow", "mode accept-edits allows changes in the workspace", rule)
+            return Verdict("ask", "it changes a file", rule)
+        if kind is ToolKind.FETCH:
+            return Verdict("ask", f"it contacts {host_of(args) or 'the web'}", rule)
+        if mode is PermissionMode.PLAN:
+            return Verdict("deny", "plan mode runs nothing that may change something", rule)
+        return Verdict("ask", "it runs a command" if kind is ToolKind.EXECUTE else f"{name} may change something", rule)
+
+    def _caution(self, args: JsonObject) -> Verdict | None:
+        """A long query can carry data out, so no allow rule covers it."""
+        try:
+            query = urlsplit(str(args.get("url", ""))).query
+        except ValueError:
+            return None
+        if len(unquote(query)) > LONG_QUERY and self.mode is not PermissionMode.BYPASS:
+            return Verdict("ask", f"the address carries {len(query)} characters of data", "long query")
+        return None
+
+    def _first(
+        self, rules: tuple[Rule, ...], name: str, kind: ToolKind, args: JsonObject, targets: tuple[Target, ...]
+    ) -> Rule | None:
+        for rule in rules:
+            if not rule.fits_tool(name, kind):
+                continue
+            if rule.tool == "web_fetch":
+                if rule.fits_host(host_of(args)):
+                    return rule
+            elif rule.tool in ("shell", "mcp") or not rule.spec:
+                return rule
+            else:
+                for_deny = rules is not self.allow and rules is self.rules.deny
+                taken = [gates.rule_takes(rule, t, for_deny=for_deny) for t in targets]
+                if taken and (any(taken) if for_deny or rules is self.rules.ask else all(taken)):
+                    return rule
+        return None
+
+    def _targets(self, args: JsonObject) -> tuple[Target, ...]:
+        if self.workspace is None:
+            return ()
+        return tuple(gates.target_of(self.workspace, given) for given in paths_of(args))
+
+    def _cwd(self, args: JsonObject) -> str:
+        root = str(self.workspace.root) if self.workspace else os.getcwd()
+        return os.path.normpath(os.path.join(root, self.shell_cwd(), str(args.get("cwd") or "")))
+
+    def _reads_only(self, part: Part, cwd: str) -> bool:
+        words = [w for w in part.argv if w is not None]
+        if not part.plain or len(words) != len(part.argv):
+            return False
+        quoted = " ".join("'" + w + "'" if "'" not in w else "\\" for w in words[1:])
+        return read_only(f"{words[0]} {quoted}", self.workspace, cwd, git=self.sandbox_status != "off") is not None
+
+    def _shell(self, command: str, args: JsonObject) -> list[Decided]:
+        cwd = self._cwd(args)
+        for target in self._targets({"cwd": args["cwd"]} if args.get("cwd") else {}):
+            if target.wrong:
+                return [Decided(command, Verdict("deny", target.wrong, "outside the workspace"))]
+        found = parts(command) or (Part((None,), command, plain=False),)
+        silent = read_only(command, self.workspace, cwd, git=self.sandbox_status != "off") is not None
+        out: list[Decided] = []
+        for part in found:
+            verdict = self._part(part, cwd, silent)
+            if verdict is not None:
+                out.append(Decided(part.text or command, verdict))
+        return out or [Decided(command, Verdict("ask", "it is not understood", "not understood"))]
+
+    def _part(self, part: Part, cwd: str, silent: bool) -> Verdict | None:
+        """The verdict on one simple command; None for a wrapper that nothing refuses, for what it runs is judged."""
+        roots = [self.workspace.root, *self.workspace.extra] if self.workspace else []
+        if place := gates.deletes_a_root(part, roots, cwd):
+            return Verdict("deny", f"it deletes {place} with all that is in it", "deletes a root")
+        if refused := self._denied(part, cwd):
+            return refused
+        for rule in self.rules.ask:
+            if rule.tool == "shell" and rule.fits_argv(part.argv, strictly=False) != "no":
+                return Verdict("ask", f"the rule {rule.text} asks", rule.text)
+        if part.wrapper:
+            return None
+        mode = f"mode {self.mode.value}"
+        reads = silent or self._reads_only(part, cwd)
+        if reads and self.sandbox_status != "none":
+            return Verdict("allow", "it only reads", "read-only command")
+        if self.mode is PermissionMode.PLAN:
+            return Verdict("deny", "plan mode runs nothing that may change something", mode)
+        if self.sandbox_status == "none":
+            return Verdict("ask", "no sandbox is available here, so every command is asked about", "no sandbox")
+        if self.mode is PermissionMode.BYPASS:
+            return Verdict("allow", "mode bypass allows it", mode)
+        for rule in self.allow:
+            if rule.tool == "shell" and part.plain and rule.fits_argv(part.argv, strictly=True) == "yes":
+                return Verdict("allow", f"the rule {rule.text} allows it", rule.text)
+        return Verdict("ask", "it runs a command" if None not in part.argv[:1] else "it is not fully understood", mode)
+
+    def _denied(self, part: Part, cwd: str) -> Verdict | None:
+        for rule in self.rules.deny:
+            if rule.tool == "shell":
+                fit = rule.fits_argv(part.argv, strictly=False)
+                if fit == "yes":
+                    return Verdict("deny", f"the rule {rule.text} refuses it", rule.text)
+                if fit == "maybe":
+                    why = f"it can't be told whether the rule {rule.text} refuses it; write the command out plainly"
+                    return Verdict("deny", why, rule.text)
+            elif rule.tool in ("read", "edit") and rule.spec and self.workspace:
+                for word in part.argv[1:]:
+                    if word and not word.startswith("-") and self._names(rule, os.path.join(cwd, word)):
+                        return Verdict("deny", f"the rule {rule.text} refuses {word}", rule.text)
+        return None
+
+    def _names(self, rule: Rule, path: str) -> bool:
+        assert self.workspace is not None
+        target = gates.target_of(self.workspace, path)
+        return target.place is not None and gates.rule_takes(rule, target, for_deny=True)
