@@ -1,0 +1,1 @@
+"""What the program costs beside two floors that do the same job with no agent around it."""
