@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
@@ -112,13 +113,15 @@ def tool(
     `more` are the other fields of Tool.
     """
 
+    scope = sys._getframe(1).f_locals  # annotations of a nested function may name what stands around it
+
     def make(f: Handler) -> Tool:
         own_name = name or f.__name__
         return Tool(
             name=own_name,
             description=inspect.cleandoc(f.__doc__ or ""),
             kind=kind,
-            params=params_model(f, own_name),
+            params=params_model(f, own_name, scope),
             run=f,
             title=title,
             **more,

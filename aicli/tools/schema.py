@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, create_model
@@ -21,10 +21,13 @@ def context_parameter(function: Callable[..., Any]) -> str:
     return ""
 
 
-def params_model(function: Callable[..., Any], name: str) -> type[BaseModel]:
-    """The parameters as a model that forbids unknown keys. Raises TypeError for *args, **kwargs or a missing annotation."""
+def params_model(function: Callable[..., Any], name: str, scope: Mapping[str, Any] | None = None) -> type[BaseModel]:
+    """The parameters as a model that forbids unknown keys; `scope` are the names around a nested function.
+
+    Raises TypeError for *args, **kwargs or a missing annotation.
+    """
     skip = context_parameter(function)
-    hints = typing.get_type_hints(_bare(function, skip), include_extras=True)
+    hints = typing.get_type_hints(_bare(function, skip), localns=dict(scope or {}), include_extras=True)
     fields: dict[str, Any] = {}
     for key, p in inspect.signature(function).parameters.items():
         if key == skip:
