@@ -1,0 +1,74 @@
+"""Which files of a workspace a search or a listing looks at: ignore rules, hidden names, glob patterns."""
+
+from __future__ import annotations
+
+import re
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from aicli.workspace.ignore import IgnoreRules
+from aicli.workspace.root import Entry, Place, Workspace, WorkspaceError
+
+
+@dataclass
+class Listing:
+    """The entries below a folder. `base` is the root that `rel()` is relative to; `failed` fills while walking.
+
+    A folder that is ignored or hidden but asked for by name is looked at without the rules that hide it.
+    """
+
+    workspace: Workspace
+    start: Place
+    hidden: bool = False
+    stats: bool = False
+    failed: list[tuple[str, str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._prefix = "" if self.start.root == self.workspace.root else self.start.root.as_posix().rstrip("/") + "/"
+        rules = IgnoreRules(self.start.root)
+        asked = self.rel(self.start.display)
+        self._rules = None if rules.ignored("" if asked == "." else asked, True) else rules
+
+    def rel(self, display: str) -> str:
+        """An entry's path relative to `start.root`."""
+        return display[len(self._prefix) :] if self._prefix else display
+
+    def below(self, display: str) -> str:
+        """An entry's path relative to the folder that was asked for."""
+        if self.start.display == ".":
+            return display
+        return display[len(self.start.display.rstrip("/")) + 1 :]
+
+    def entries(self, also: Callable[[str, bool], bool] = lambda rel, is_dir: False) -> Iterator[Entry]:
+        """Entries in order; `also(rel, is_dir)` leaves out more. Raises WorkspaceError when the folder can't be read."""
+
+        def skip(display: str, is_dir: bool) -> bool:
+            if not self.hidden and display.rpartition("/")[2].startswith("."):
+                return True
+            rel = self.rel(display)
+            return (self._rules is not None and self._rules.skip(rel, is_dir)) or also(display, is_dir)
+
+        def failed(display: str, error: WorkspaceError) -> None:
+            self.failed.append((display, str(error)))
+
+        return self.workspace.walk(self.start.display, skip=skip, stats=self.stats, failed=failed)
+
+    def files(self, include: re.Pattern[str] | None = None, exclude: re.Pattern[str] | None = None) -> Iterator[Entry]:
+        """Regular files; patterns are matched on the path below the folder that was asked for."""
+        for entry in self.entries():
+            if entry.kind != "file":
+                continue
+            below = self.below(entry.rel)
+            if (include is None or include.fullmatch(below)) and not (exclude and exclude.fullmatch(below)):
+                yield entry
+
+
+def looked_up(workspace: Workspace, path: str) -> tuple[Place, bool]:
+    """The real place that a path names and whether it is a folder; else it is a regular file. Raises WorkspaceError."""
+    place = workspace.real(path or ".")
+    status = workspace.status(path or ".")
+    if status is not None and stat.S_ISDIR(status.st_mode):
+        return place, True
+    workspace.open_read(path).close()  # says what it is when it is neither
+    return place, False

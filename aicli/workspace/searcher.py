@@ -1,0 +1,340 @@
+"""The search program: a child that reads a request and file names on stdin and writes one JSON record a line.
+
+It is a process of its own because a regular expression may run for ever and holds the interpreter while it does.
+Records: ["h", path, line, text, matched], ["c", path, count], ["f", path], ["skip", path, why], ["end", complete].
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import os
+import re
+import stat
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+BLOCK = 64 * 1024
+_LONGEST_LINE = 4 * 1024 * 1024
+_LONGEST_MULTILINE = 16 * 1024 * 1024
+_DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_FILE = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+@dataclass(frozen=True)
+class Request:
+    """`needles` as in needles.py; `by_line` when the pattern may look past a line's ends; `width` cuts a shown line."""
+
+    root: str
+    pattern: str
+    ignore_case: bool = False
+    mode: str = "content"
+    context: int = 0
+    multiline: bool = False
+    limit: int = 100
+    width: int = 400
+    needles: tuple[str, ...] = ()
+    by_line: bool = False
+    path: tuple[str, ...] = ()
+
+
+class Binary(Exception):
+    """The file is no text."""
+
+
+class Full(Exception):
+    """The limit is reached and there is more."""
+
+
+class Files:
+    """Opens files below a root without following any link; names come folder by folder, so the folder stays open."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._by_fd = os.open in os.supports_dir_fd
+        self._top = os.open(root, _DIRECTORY) if self._by_fd else -1
+        self._folder, self._fd = "", self._top
+
+    def open(self, rel: str) -> int:
+        """A regular file's descriptor. Raises OSError."""
+        folder, _, name = rel.rpartition("/")
+        if not self._by_fd:
+            return os.open(os.path.join(self._root, rel), _FILE)
+        if folder != self._folder:
+            self._enter(folder)
+        fd = os.open(name, _FILE, dir_fd=self._fd)
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            os.close(fd)
+            raise OSError("not a regular file")
+        return fd
+
+    def _enter(self, folder: str) -> None:
+        if self._fd != self._top:
+            os.close(self._fd)
+        self._folder, self._fd = "", self._top
+        fd = self._top
+        for part in folder.split("/") if folder else []:
+            try:
+                below = os.open(part, _DIRECTORY, dir_fd=fd)
+            finally:
+                if fd != self._top:
+                    os.close(fd)
+            fd = below
+        self._folder, self._fd = folder, fd
+
+
+class Search:
+    """One search over many files. `write` gets each record; `left` counts down to the limit."""
+
+    def __init__(self, request: Request, write: Callable[[list[object]], None]) -> None:
+        self._ask = request
+        self._write = write
+        self._regex = re.compile(request.pattern, re.MULTILINE | (re.IGNORECASE if request.ignore_case else 0))
+        self._left = request.limit
+        fold = request.ignore_case
+        self._needles = tuple((n.lower() if fold else n).encode("utf-8", "surrogateescape") for n in request.needles)
+        self._ascii = all(n.isascii() for n in self._needles)
+        self._odd_case = fold and any(not n.isascii() or b"k" in n or b"s" in n for n in self._needles)
+        self._encoding = ""
+
+    def file(self, rel: str, fd: int) -> None:
+        """Searches one file. Raises OSError, Binary, and Full where a record would pass the limit."""
+        first = os.read(fd, BLOCK)
+        self._encoding = ""
+        hits = last = after = 0
+        before: deque[tuple[int, str]] = deque(maxlen=self._ask.context)
+        for number, line, at in self._lines(self._texts(fd, first)):
+            if at is None:
+                if after > 0:
+                    self._show(rel, number, line, None)
+                    after -= 1
+                else:
+                    before.append((number, line))
+                continue
+            if number == last:
+                continue  # a further piece of an enormous line
+            if hits == 0 and is_binary(first):
+                raise Binary
+            hits, last = hits + 1, number
+            if self._ask.mode == "files":
+                break
+            if self._ask.mode == "content":
+                self._take()
+                for other, text in before:
+                    self._show(rel, other, text, None)
+                before.clear()
+                self._show(rel, number, line, at)
+                after = self._ask.context
+        if hits and self._ask.mode != "content":
+            self._take()
+            self._write(["f", rel] if self._ask.mode == "files" else ["c", rel, hits])
+
+    def _take(self) -> None:
+        if self._left <= 0:
+            raise Full
+        self._left -= 1
+
+    def _show(self, rel: str, number: int, line: str, at: int | None) -> None:
+        self._write(["h", rel, number, excerpt(line, at or 0, self._ask.width), at is not None])
+
+    def _texts(self, fd: int, first: bytes) -> Iterator[tuple[int, str]]:
+        """Stretches of whole lines without their last line end, each with the number of its first line."""
+        if b"\0" in first[:8192] or first[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            return self._wide(fd, first)
+        return self._whole(fd, first) if self._ask.multiline else self._blocks(fd, first)
+
+    def _blocks(self, fd: int, block: bytes) -> Iterator[tuple[int, str]]:
+        number, carry = 1, b""
+        while block:
+            following = os.read(fd, BLOCK)
+            data = carry + block
+            cut = data.rfind(b"\n") + 1 if following else len(data)
+            block = following
+            if cut == 0 and len(data) < _LONGEST_LINE:
+                carry = data
+                continue
+            cut = cut or len(data)
+            part, carry = data[:cut], data[cut:]
+            alone = number == 1 and not following
+            if (alone or self._ask.context == 0) and self._needles and not self._may_hold(part):
+                number += part.count(b"\n") if following else 0
+                continue
+            text = self._decoded(part, number == 1)
+            yield number, text[:-1] if text.endswith("\n") else text
+            number += part.count(b"\n")
+
+    def _may_hold(self, part: bytes) -> bool:
+        if self._ask.ignore_case:
+            if self._odd_case and not part.isascii():
+                return True
+            part = part.lower()
+        if any(needle in part for needle in self._needles):
+            return True
+        return not self._ascii and not _is_utf8(part)
+
+    def _decoded(self, part: bytes, start: bool) -> str:
+        try:
+            text = part.decode("utf-8")
+        except UnicodeDecodeError as e:
+            if not self._encoding:
+                guess = text_module().detect(part[part.rfind(b"\n", 0, e.start) + 1 :][:BLOCK], whole=True)
+                self._encoding = guess.name
+            errors = "surrogateescape" if self._encoding == "utf-8" else "replace"
+            text = part.decode(self._encoding, errors)
+        if start and text.startswith("\ufeff"):
+            text = text[1:]
+        return unified(text)
+
+    def _wide(self, fd: int, block: bytes) -> Iterator[tuple[int, str]]:
+        encoding = text_module().detect(block, whole=len(block) < BLOCK)
+        if not encoding.name.startswith(("utf-16", "utf-32")):
+            raise Binary
+        decoder = codecs.getincrementaldecoder(encoding.name)("replace")
+        block, number, carry = block[len(encoding.bom) :], 1, ""
+        while block:
+            following = os.read(fd, BLOCK)
+            text = carry + decoder.decode(block, not following)
+            block = following
+            if (following and len(text) < _LONGEST_LINE and "\n" not in text) or (self._ask.multiline and following):
+                carry = text
+                continue
+            cut = (text.rfind("\n") + 1 or len(text)) if following else len(text)
+            part, carry = text[:cut], text[cut:]
+            yield number, unified(part[:-1] if part.endswith("\n") else part)
+            number += part.count("\n")
+
+    def _whole(self, fd: int, first: bytes) -> Iterator[tuple[int, str]]:
+        pieces, size = [first], len(first)
+        while block := os.read(fd, BLOCK):
+            pieces.append(block)
+            size += len(block)
+            if size > _LONGEST_MULTILINE:
+                raise OSError(f"too large for a multi-line search (over {_LONGEST_MULTILINE >> 20} MB)")
+        data = b"".join(pieces)
+        if data and (not self._needles or self._may_hold(data)):
+            yield 1, self._decoded(data, True)
+
+    def _lines(self, texts: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str, int | None]]:
+        """Line number, line, and where the match starts in it; with context also the lines without one (None)."""
+        for number, text in texts:
+            if self._ask.multiline:
+                yield from self._spans(text)
+            elif self._ask.context or self._ask.by_line:
+                for line in text.split("\n"):
+                    match = self._regex.search(line)
+                    if match or self._ask.context:
+                        yield number, line, match.start() if match else None
+                    number += 1
+            else:
+                yield from self._hits(number, text)
+
+    def _hits(self, number: int, text: str) -> Iterator[tuple[int, str, int | None]]:
+        """Whole stretches at once: a match over a line's end is looked at again in its own line alone."""
+        at = counted = 0
+        while match := self._regex.search(text, at):
+            start = text.rfind("\n", 0, match.start()) + 1
+            end = text.find("\n", match.start())
+            line = text[start:] if end < 0 else text[start:end]
+            inside = match if match.end() <= start + len(line) else self._regex.search(line)
+            if inside:
+                number += text.count("\n", counted, start)
+                counted = start
+                yield number, line, (match.start() - start) if inside is match else inside.start()
+            if end < 0:
+                return
+            at = end + 1
+
+    def _spans(self, text: str) -> Iterator[tuple[int, str, int | None]]:
+        number, counted, done = 1, 0, -1
+        for match in self._regex.finditer(text):
+            start = text.rfind("\n", 0, match.start()) + 1
+            end = text.find("\n", max(match.end() - 1, match.start()))
+            number += text.count("\n", counted, start)
+            counted = start
+            for i, line in enumerate(text[start : end if end >= 0 else len(text)].split("\n")):
+                if number + i > done and (line or i == 0):
+                    yield number + i, line, match.start() - start if i == 0 else 0
+                    done = number + i
+
+
+def unified(text: str) -> str:
+    """The text with \n as its only line end; a bare \r ends a line only where there is no \n."""
+    if "\r" not in text:
+        return text
+    return text.replace("\r\n", "\n") if "\n" in text else text.replace("\r", "\n")
+
+
+def excerpt(line: str, at: int, width: int) -> str:
+    """The line, or the part of it around index `at`, with marks where it was cut."""
+    if len(line) <= width:
+        return line
+    start = max(0, min(at - width // 4, len(line) - width))
+    left, right = start, len(line) - start - width
+    return (f"[{left} more]…" if left else "") + line[start : start + width] + (f"…[{right} more]" if right else "")
+
+
+def is_binary(first: bytes) -> bool:
+    return bool(text_module().looks_binary(first))
+
+
+def text_module() -> ModuleType:
+    """How the rest of the program reads text; needed only for a hit, or for bytes that are no UTF-8."""
+    from aicli.workspace import text
+
+    return text
+
+
+def _is_utf8(part: bytes) -> bool:
+    if part.isascii():
+        return True
+    try:
+        part.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def names(stream: BinaryIO) -> Iterator[str]:
+    """The names in a stream, each ended by a NUL byte."""
+    carry = b""
+    while block := stream.read(BLOCK):
+        *whole, carry = (carry + block).split(b"\0")
+        yield from (name.decode("utf-8", "surrogateescape") for name in whole)
+
+
+def main() -> int:
+    source, out = sys.stdin.buffer, sys.stdout
+    request = Request(**json.loads(source.readline()))
+    sys.path.extend(request.path)
+
+    def write(record: list[object]) -> None:
+        out.write(json.dumps(record) + "\n")
+
+    search, files, complete = Search(request, write), Files(request.root), True
+    for rel in names(source):
+        try:
+            fd = files.open(rel)
+            try:
+                search.file(rel, fd)
+            finally:
+                os.close(fd)
+        except Binary:
+            write(["skip", rel, "binary"])
+        except Full:
+            complete = False
+            break
+        except OSError as e:
+            write(["skip", rel, e.strerror or str(e)])
+    write(["end", complete])
+    out.flush()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
