@@ -90,7 +90,9 @@ class SessionSettings(Section):
 class Settings(Section):
     provider: str = Field("", description="Default provider; unset: the first that is configured or reachable.")
     base_url: str = Field("", description="Address of the provider's server.")
-    api_key: SecretStr | None = Field(None, description="Environment or credentials file only; never in a project.")
+    api_key: SecretStr | None = Field(
+        None, description="Key of that provider. Better kept in the environment; never in a project."
+    )
     use_local_generator: bool = Field(False, description="Use the embedded model everywhere.")
     offline: bool = Field(False, description="No network but loopback.")
     models: ModelSettings = ModelSettings()

@@ -1,0 +1,178 @@
+"""Carries out one task from the command line: settings, session, signals, output, exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+from aicli import paths, runtime
+from aicli.commands._options import RunFlags, run_options, schema_of, settings_flags
+from aicli.commands._output import Output
+from aicli.commands._task import task_text
+from aicli.content.run_result import RunResult
+from aicli.errors import AicliError, UsageError
+from aicli.sessions.log import new_id, valid_id
+from aicli.sessions.store import SessionStore
+from aicli.tools.host import HeadlessHost, Host
+from aicli.ui.console import is_terminal
+
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
+class Stopped(BaseException):
+    """A signal came while no event loop could take it."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.code = 128 + number
+
+
+@dataclass
+class Job:
+    """What one command asks for; `more` are further RunOptions. `progress`: calls are shown as they end."""
+
+    agent: str
+    words: Sequence[str]
+    flags: RunFlags
+    progress: bool = True
+    more: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class _Signals:
+    """The first signal ends the run in good order, a second Ctrl-C at once."""
+
+    main: asyncio.Task[Any]
+    session: runtime.Session | None = None
+    over: bool = False
+    code: int = 0
+
+    def __call__(self, number: int) -> None:
+        if self.over:
+            return
+        if self.code and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        self.code = self.code or 128 + number
+        self.stop()
+
+    def stop(self) -> None:
+        if self.session is None or not self.session.agent.cancel(self.code or 130):
+            self.main.cancel()
+
+
+def perform(job: Job) -> int:
+    """Runs the job; returns the exit code. The result is said in every case, last."""
+    flags = job.flags
+    session_id = flags.session_id or new_id()
+    output = Output(flags, session_id, job.agent, progress=job.progress)
+    try:
+        with _raising():
+            result = asyncio.run(_drive(job, session_id, output))
+        return output.finish(result)
+    except AicliError as e:
+        return output.failed(e)
+    except Stopped as e:
+        return output.cancelled(e.code)
+    except KeyboardInterrupt:
+        return output.cancelled(130)
+    finally:
+        output.close()
+
+
+@contextlib.contextmanager
+def _raising() -> Iterator[None]:
+    """Signals become exceptions until the event loop takes them. Ignored ones (nohup) stay ignored."""
+
+    def raise_stopped(number: int, frame: FrameType | None) -> None:
+        raise Stopped(number)
+
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, raise_stopped)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+async def _drive(job: Job, session_id: str, output: Output) -> RunResult:
+    main = asyncio.current_task()
+    assert main is not None
+    signals = _Signals(main)
+    _listen(signals)
+    output.on_gone = signals.stop
+    try:
+        return await _run(job, session_id, output, signals)
+    except asyncio.CancelledError:
+        raise Stopped(signals.code - 128 if signals.code else signal.SIGINT) from None
+
+
+def _listen(signals: _Signals) -> None:
+    loop = asyncio.get_running_loop()
+    for number in SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            with contextlib.suppress(NotImplementedError):  # Windows: the raising handler stays
+                loop.add_signal_handler(number, signals, number)
+
+
+async def _run(job: Job, session_id: str, output: Output, signals: _Signals) -> RunResult:
+    flags = job.flags
+    schema = schema_of(flags)
+    task, warning = task_text(job.words, flags.prompt)
+    if warning:
+        output.console.err(f"warn  {warning}")
+    options = run_options(flags, _checked(flags, session_id), agent=job.agent, **job.more)
+    loaded = runtime.load(settings_flags(flags), options)
+    _mention(loaded, output)
+    session = await runtime.build(loaded, host_for(flags), options)
+    try:
+        output.use(session.redact)
+        signals.session = session
+        log = session.log
+        if log is not None:
+            output.log_failed = lambda: log.failed
+        if flags.continue_ and session.restored is None:
+            output.console.err("note  there is no earlier session in this folder: this is a new one")
+        if session.restored is not None and session.restored.skipped:
+            output.console.err(f"warn  {session.restored.skipped} unreadable lines of the session were skipped")
+        return await session.agent.run(task, output=schema, on_event=output.event)
+    finally:
+        signals.over = True
+        await session.close()
+
+
+def _checked(flags: RunFlags, session_id: str) -> str:
+    """Raises UsageError for an id that can't be a file's name or is taken."""
+    if not flags.session_id:
+        return session_id
+    if not valid_id(session_id):
+        raise UsageError(f"{session_id!r} can't be a session's id", hint="Use letters, digits, - and _, at most 64.")
+    store = SessionStore(paths.state_folder() / "sessions")
+    if store.path(session_id).exists():
+        raise UsageError(f"there is a session {session_id} already", hint=f"Go on with it: --resume {session_id}")
+    return session_id
+
+
+def _mention(loaded: Any, output: Output) -> None:
+    if loaded.ignored is not None:
+        hint = "--trust uses them for this run"
+        output.console.err(
+            f"note  the files of {loaded.ignored.parent} are not used: the folder is not trusted; {hint}"
+        )
+
+
+def headless(flags: RunFlags) -> bool:
+    """Nobody can be asked: stdin or stderr is no terminal, or the output is for a program."""
+    return not (is_terminal(sys.stdin) and is_terminal(sys.stderr)) or flags.format != "text" or flags.quiet
+
+
+def host_for(flags: RunFlags) -> Host:
+    return HeadlessHost()

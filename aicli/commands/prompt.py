@@ -1,0 +1,41 @@
+"""Ask one thing and get the answer."""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import Annotated
+
+import typer
+
+from aicli.commands._options import RunFlags, with_flags
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+READING = ("kind:read", "kind:search", "kind:think")
+
+
+@app.command()
+@with_flags
+def prompt(
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="WORDS…", help="The question; - reads it from stdin.")
+    ] = None,
+    tools: Annotated[str, typer.Option(metavar="read|all|none|NAME,…", help="What it may use.")] = "read",
+    *,
+    flags: RunFlags,
+) -> int:
+    """Ask one thing and get the answer. A pipe with data adds to the question, or is the question."""
+    from aicli.agents.spec import AgentSpec
+    from aicli.commands._run import Job, perform
+
+    instructions = resources.files("aicli.commands").joinpath("prompt.md").read_text("utf-8")
+    spec = AgentSpec(name="prompt", model="fast", tools=chosen(tools), instructions=instructions)
+    return perform(Job("prompt", words or [], flags, progress=False, more={"spec": spec}))
+
+
+def chosen(tools: str) -> tuple[str, ...]:
+    """The patterns of tools that a word or a list of names stands for."""
+    if tools == "read":
+        return READING
+    if tools == "all":
+        return ("*",)
+    return () if tools in ("none", "") else tuple(name.strip() for name in tools.split(",") if name.strip())

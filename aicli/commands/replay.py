@@ -1,0 +1,56 @@
+"""Show a kept session again, as it happened."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+LONGEST = 3.0
+"""Seconds that a pause of the session takes at most when it is shown with its own times."""
+
+
+@app.command()
+def replay(
+    session_id: Annotated[str, typer.Argument(metavar="ID", help="The session, or the first letters of its id.")],
+    speed: Annotated[
+        float, typer.Option(min=0, metavar="N", help="1: with its own pauses; 2: twice as fast; 0: at once.")
+    ] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="The lines of stream-json instead.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Thinking and turns too.")] = False,
+) -> int:
+    """Show a kept session again, as it happened."""
+    from aicli import paths
+    from aicli.content.events import RunFinished, RunStarted
+    from aicli.content.run_result import ResultFold
+    from aicli.sessions.store import SessionStore, when
+    from aicli.ui.console import Console
+    from aicli.ui.plain import PlainRenderer, closing
+    from aicli.ui.stream_json import StreamJson, line, result_object
+
+    console = Console()
+    plain = PlainRenderer(console.out_text, verbose=verbose)
+    stream = StreamJson(lambda value: console.out_exact(line(value)))
+    before = None
+    started = None
+    fold = ResultFold()
+    for stamp, event in SessionStore(paths.state_folder() / "sessions").events(session_id):
+        now = when(stamp)
+        if speed and now and before and (pause := (now - before).total_seconds()) > 0:
+            time.sleep(min(pause, LONGEST) / speed)
+        before = now or before
+        if isinstance(event, RunStarted):
+            fold, started = ResultFold(), now
+            if not as_json:
+                console.out_text(f"> {event.task}")
+        fold.feed(event)
+        (stream if as_json else plain)(event)
+        if isinstance(event, RunFinished):
+            result = fold.result((now - started).total_seconds() if now and started else 0.0)
+            if as_json:
+                console.out_exact(line(result_object(result)))
+            else:
+                console.out_text(closing(result) + (f"\n{result.text}" if result.text else ""))
+    return 0

@@ -1,0 +1,147 @@
+"""PlainRenderer: a run as plain lines, words instead of marks and no escape sequence, for logs, pipes and simple screens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from aicli.clean import sanitise
+from aicli.content.events import (
+    AgentEvent,
+    CallRecovered,
+    ContextCompacted,
+    Delegated,
+    Denied,
+    HistoryCut,
+    MessageAdded,
+    ModelChanged,
+    Outcome,
+    RetryScheduled,
+    RunFinished,
+    RunStarted,
+    ToolFinished,
+    ToolStarted,
+    TurnStarted,
+    Warned,
+)
+from aicli.content.run_result import RunResult
+from aicli.ui import amounts
+from aicli.ui.calls import split_title
+from aicli.ui.cells import plain
+from aicli.ui.display import shown
+from aicli.ui.words import Words
+
+COLUMNS = 160
+_WORDS = {
+    Outcome.OK: "ok",
+    Outcome.CANCELLED: "stop",
+    Outcome.DENIED: "deny",
+    Outcome.TIMED_OUT: "FAIL",
+    Outcome.FAILED: "FAIL",
+}
+
+
+class PlainRenderer:
+    """Call it with every event; each settled thing becomes a line for `write`, at once and for good.
+
+    `progress` off leaves only warnings and refusals; `verbose` adds starts, thinking, texts between calls and turns.
+    """
+
+    def __init__(
+        self, write: Callable[[str], None], *, progress: bool = True, verbose: bool = False, words: Words | None = None
+    ) -> None:
+        self._write = write
+        self.progress = progress or verbose
+        self._verbose = verbose
+        self._words = words or Words("en")
+        self._titles: dict[str, tuple[str, str]] = {}
+        self._denied: set[str] = set()
+
+    def __call__(self, event: AgentEvent) -> None:
+        self._show(event, "")
+
+    def _line(self, word: str, text: str, indent: str = "") -> None:
+        self._write(f"{indent}{word:<5} {text}".rstrip())
+
+    def _show(self, event: AgentEvent, indent: str) -> None:
+        match event:
+            case Warned():
+                self._line("warn", event.text, indent)
+            case RunStarted():
+                for warning in event.warnings:
+                    self._line("warn", warning, indent)
+                if self._verbose:
+                    self._line("start", f"{event.agent} on {event.model}, {event.permission_mode}, {event.cwd}", indent)
+            case Denied():
+                self._denied.add(event.call_id)
+                self._line("deny", f"{self._subject(event.call_id, event.name)}: {event.why}", indent)
+            case ToolStarted():
+                self._titles[event.call.id] = split_title(event.tool or event.call.name, event.title)
+                if self._verbose:
+                    self._line("run", self._subject(event.call.id, event.call.name), indent)
+            case ToolFinished():
+                self._finished(event, indent)
+            case Delegated():
+                self._show(event.event, indent + "  ")
+            case _ if self.progress:
+                self._notice(event, indent)
+
+    def _subject(self, call_id: str, name: str) -> str:
+        verb, rest = self._titles.get(call_id, (name, ""))
+        return f"{verb:<6} {rest}".rstrip()
+
+    def _finished(self, event: ToolFinished, indent: str) -> None:
+        if event.outcome is Outcome.DENIED and event.call_id in self._denied:
+            return
+        if not self.progress:
+            return
+        view = shown(event.result, event.outcome, COLUMNS, self._words)
+        parts = [self._subject(event.call_id, event.name), sanitise(view.summary, keep_newlines=False)]
+        parts.append(amounts.seconds(event.seconds))
+        self._line(_WORDS[event.outcome], "  ".join(part for part in parts if part), indent)
+        if self._verbose or event.outcome is not Outcome.OK:
+            for row in view.lines:
+                self._write(indent + plain(row).rstrip())
+
+    def _notice(self, event: AgentEvent, indent: str) -> None:
+        match event:
+            case RetryScheduled():
+                self._line("wait", f"{amounts.seconds(event.wait)}: {event.why}", indent)
+            case ContextCompacted():
+                self._line("note", f"older turns summarised: {event.before} -> {event.after} tokens", indent)
+            case ModelChanged():
+                self._line(
+                    "note", f"{event.role} is now {event.model}" + (f": {event.why}" if event.why else ""), indent
+                )
+            case HistoryCut(why="failed"):
+                self._line("note", "the failed turn is taken back", indent)
+            case CallRecovered() if self._verbose:
+                self._line("note", f"a call of {event.name} was read out of the text ({event.dialect})", indent)
+            case TurnStarted() if self._verbose:
+                self._line("turn", str(event.n), indent)
+            case MessageAdded() if self._verbose and event.message.role == "model":
+                if event.message.thinking.strip():
+                    self._line("think", _first(event.message.thinking), indent)
+                if event.message.calls and event.message.text.strip():
+                    self._line("says", _first(event.message.text), indent)
+            case RunFinished() if event.checked:
+                self._line("check", event.checked, indent)
+            case _:
+                pass
+
+
+def _first(text: str) -> str:
+    line = sanitise(text.strip()).split("\n")[0]
+    return line if len(line) <= COLUMNS else line[: COLUMNS - 1] + "…"
+
+
+def closing(result: RunResult) -> str:
+    """The two last lines of a run: a rule, then counts, seconds, tokens and money."""
+    calls = f"{result.tool_calls} call" + ("" if result.tool_calls == 1 else "s")
+    parts = [calls, f"{result.failed_calls} failed" if result.failed_calls else "", amounts.seconds(result.seconds)]
+    if result.usage.total:
+        parts.append(f"{amounts.tokens(result.usage.total)} tokens")
+    if result.cost_usd:
+        parts.append(amounts.money(result.cost_usd))
+    if result.status != "completed":
+        parts.append(result.status)
+    return "-" * 40 + "\n" + ", ".join(part for part in parts if part)
