@@ -1,0 +1,397 @@
+"""ApprovalPanel: the calls that wait for a yes, as lines and keys. Nothing is preselected; only a lone letter decides."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from aicli.clean import sanitise
+from aicli.content.results import CommandDisplay, DiffDisplay, TextDisplay
+from aicli.tools.host import Approval, ApprovalRequest
+from aicli.ui.buffer import Buffer
+from aicli.ui.calls import split_title
+from aicli.ui.cells import Line, cut, hard_wrap, sides, width, wrap
+from aicli.ui.display import diff_lines
+from aicli.ui.hunks import Hunk, hunks_of, keep_only
+from aicli.ui.keys import Key
+from aicli.ui.lone import STILL, LoneKey
+from aicli.ui.theme import ASKS, BOLD, DIM, STYLE_OF, YELLOW
+from aicli.ui.words import Words
+
+_BLANKS = re.compile(r" {9,}")
+
+
+@dataclass
+class Pending:
+    """One request and who waits for its answer."""
+
+    request: ApprovalRequest
+    answer: Callable[[Approval], None]
+    shown: bool = False
+    hunk_name: str = ""
+    hunks: list[Hunk] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.hunk_name, self.hunks = hunks_of(self.request.call.args, self.request.preview)
+
+    @property
+    def command(self) -> str | None:
+        value = self.request.call.args.get("command")
+        return value if isinstance(value, str) else None
+
+    @property
+    def editable(self) -> str:
+        """The argument that `e` opens: the command, else the longest text of several lines, else ""."""
+        if self.command is not None:
+            return "command"
+        if self.hunk_name:
+            return self.hunk_name
+        texts = [(len(v), k) for k, v in self.request.call.args.items() if isinstance(v, str)]
+        return max(texts)[1] if texts else ""
+
+
+Editing = Callable[[str, Callable[[str | None], None]], None]
+
+
+class ApprovalPanel:
+    """A list of requests, one in view. `edit_text` runs an editor on a text and later calls back with what came of it."""
+
+    def __init__(self, words: Words, last_key: float, edit_text: Editing) -> None:
+        self.words = words
+        self.pending: list[Pending] = []
+        self.index = 0
+        self.mode = "choose"  # choose, where, reason, command, hunk
+        self.kept: list[bool] = []
+        self.flash = False
+        self._edit_text = edit_text
+        self._lone = LoneKey(last_key)
+        self._line = Buffer()
+        self._open = False
+
+    # -- requests
+
+    def add(self, pending: Pending) -> None:
+        self.pending.append(pending)
+
+    def remove(self, pending: Pending) -> None:
+        """Answered, or its run was stopped."""
+        if pending in self.pending:
+            at = self.pending.index(pending)
+            self.pending.remove(pending)
+            if at <= self.index:
+                self.index = max(0, self.index - (at < self.index))
+            self.index = min(self.index, max(0, len(self.pending) - 1))
+            self.mode, self._open, self._lone.candidate = "choose", False, ""
+
+    @property
+    def current(self) -> Pending | None:
+        return self.pending[self.index] if self.pending else None
+
+    def is_open(self, now: float) -> bool:
+        """The prompt appears only once the input has been still; from then on it stays."""
+        if self.pending and not self._open and now - self._lone.last >= STILL:
+            self._open = True
+        return self._open and bool(self.pending)
+
+    @property
+    def deadline(self) -> float | None:
+        """When time alone changes something."""
+        if not self.pending:
+            return None
+        return self._lone.deadline if self._open else self._lone.last + STILL
+
+    @property
+    def letters(self) -> str:
+        pending = self.current
+        if pending is None:
+            return ""
+        if self.mode == "where":
+            return "up"
+        if self.mode == "hunk":
+            return "yn"
+        letters = "yn" + ("sa" if pending.request.rule else "") + ("e" if pending.editable else "")
+        letters += "h" if len(pending.hunks) > 1 else ""
+        return letters + ("A" if self._all_shown() else "")
+
+    def _alike(self) -> list[Pending]:
+        first = self.current
+        return [p for p in self.pending if first and p.request.kind == first.request.kind]
+
+    def _all_shown(self) -> bool:
+        alike = self._alike()
+        return len(alike) > 1 and all(p.shown for p in alike)
+
+    # -- keys
+
+    def typed(self, now: float) -> None:
+        """A key came before the prompt was open: it is the draft's, and the prompt waits longer."""
+        self._lone.last = now
+
+    def key(self, key: Key, now: float) -> tuple[str, bool]:
+        """(what belongs to the draft, is the key itself for others to handle?)."""
+        self.flash = False
+        if self.mode in ("reason", "command"):
+            self._line_key(key, now)
+            return "", False
+        if key.name == "char":
+            rest = self._lone.press(key.text, self.letters, now)
+            self.flash = bool(rest)
+            return rest, False
+        if key.name.startswith("focus"):
+            return "", True
+        held = self._lone.other(now)
+        if key.name in ("esc", "ctrl-c"):
+            if not held:
+                self._escape()
+            return held, False
+        if key.name in ("tab", "shift-tab", "down", "up") and len(self.pending) > 1 and self.mode == "choose":
+            self.index = (self.index + (1 if key.name in ("tab", "down") else -1)) % len(self.pending)
+            return held, False
+        self.flash = True
+        return held, key.name != "enter"
+
+    def tick(self, now: float) -> None:
+        """A letter that stood alone long enough decides."""
+        letter = self._lone.due(now)
+        if letter:
+            self._decide(letter)
+
+    def _escape(self) -> None:
+        if self.mode in ("where", "hunk"):
+            self.mode = "choose"
+        else:
+            self._answer(Approval("stop", reason=self.words("approval.stopped")))
+
+    def _decide(self, letter: str) -> None:
+        pending = self.current
+        if pending is None:
+            return
+        rule = pending.request.rule
+        if self.mode == "where":
+            self._answer(Approval("always", scope="user" if letter == "u" else "project", rule=rule))
+        elif self.mode == "hunk":
+            self._hunk(pending, letter == "y")
+        elif letter == "y":
+            self._answer(Approval("once"))
+        elif letter == "s":
+            self._answer(Approval("session", rule=rule))
+        elif letter == "a":
+            self.mode = "where"
+        elif letter == "n":
+            self.mode, self._line = "reason", Buffer()
+        elif letter == "e":
+            self._edit(pending)
+        elif letter == "h":
+            self.mode, self.kept = "hunk", []
+        elif letter == "A":
+            for each in self._alike():
+                each.answer(Approval("once"))
+
+    def _edit(self, pending: Pending) -> None:
+        name = pending.editable
+        if name == "command":
+            self.mode, self._line = "command", Buffer(pending.command or "")
+            return
+
+        def done(text: str | None) -> None:
+            if text is not None and pending in self.pending:
+                self._settle(pending, Approval("once", args={**pending.request.call.args, name: text}))
+
+        self._edit_text(str(pending.request.call.args.get(name, "")), done)
+
+    def _hunk(self, pending: Pending, keep: bool) -> None:
+        self.kept.append(keep)
+        if len(self.kept) < len(pending.hunks):
+            return
+        if not any(self.kept):
+            self._answer(Approval("deny", reason=self.words("approval.no_hunk")))
+        elif all(self.kept):
+            self._answer(Approval("once"))
+        else:
+            args = keep_only(pending.request.call.args, pending.hunk_name, pending.hunks, self.kept)
+            self._answer(Approval("once", args=args))
+
+    def _line_key(self, key: Key, now: float) -> None:
+        self._lone.last = now
+        b = self._line
+        if key.name in ("char", "paste"):
+            b.insert(key.text if self.mode == "command" else key.text.replace("\n", " "))
+        elif key.name == "esc":
+            self.mode = "choose"
+        elif key.name == "ctrl-c":
+            self._answer(Approval("stop", reason=self.words("approval.stopped")))
+        elif key.name == "enter":
+            self._finish_line(b.text)
+        elif key.name == "backspace":
+            b.delete(b.caret - 1, b.caret)
+        elif key.name == "delete":
+            b.delete(b.caret, b.caret + 1)
+        elif key.name == "ctrl-u":
+            b.delete(0, b.caret)
+        elif key.name in ("left", "right"):
+            b.caret = max(0, min(len(b.items), b.caret + (1 if key.name == "right" else -1)))
+        elif key.name in ("home", "ctrl-a"):
+            b.caret = 0
+        elif key.name in ("end", "ctrl-e"):
+            b.caret = len(b.items)
+
+    def _finish_line(self, text: str) -> None:
+        pending = self.current
+        if pending is None:
+            return
+        if self.mode == "reason":
+            self._answer(Approval("deny", reason=text.strip()))
+        elif text.strip():
+            changed = text != pending.command
+            args = {**pending.request.call.args, "command": text} if changed else None
+            self._answer(Approval("once", args=args))
+
+    def _answer(self, approval: Approval) -> None:
+        if self.current is not None:
+            self._settle(self.current, approval)
+
+    def _settle(self, pending: Pending, approval: Approval) -> None:
+        pending.answer(approval)
+        self.remove(pending)
+
+    # -- lines
+
+    def lines(self, columns: int, limit: int, draft: str = "") -> tuple[list[Line], tuple[int, int] | None]:
+        """At most `limit` lines: head, what would run, why, the choices. The middle gives way, the choices never."""
+        pending = self.current
+        if pending is None:
+            return [], None
+        pending.shown = True
+        request = pending.request
+        head = self._head(pending, columns)
+        choices, caret = self._choices(pending, columns)
+        tail: list[Line] = []
+        if draft and self.mode == "choose":
+            tail = [cut(((self.words("approval.draft", text=" ".join(draft.split())), DIM),), columns)]
+        reason = [] if self.mode == "hunk" else self._why(request, columns)
+        body = self._body(pending, columns)
+        room = limit - 1 - len(choices) - len(tail)
+        if len(body) + len(reason) > room:
+            reason = reason if room - len(reason) >= min(3, len(body)) else []
+        middle = self._fit(body, max(1, room - len(reason)), columns)
+        lines = [head, *middle, *reason, *choices, *tail][:limit]
+        place = (1 + len(middle) + len(reason) + caret[0], caret[1]) if caret else None
+        return lines, place
+
+    def whole(self, columns: int) -> tuple[str, list[Line]]:
+        """Everything of the request in view, for the scrollback."""
+        pending = self.current
+        if pending is None:
+            return "", []
+        return pending.request.title, [self._head(pending, columns), *self._body(pending, columns)]
+
+    def _head(self, pending: Pending, columns: int) -> Line:
+        request = pending.request
+        verb, subject = split_title(request.call.name, request.title)
+        if pending.command is not None:
+            verb, subject = request.call.name, ""
+        change = request.preview
+        if isinstance(change, DiffDisplay):
+            subject += f"  +{change.added} −{change.removed}"
+        count = self.words("approval.count", n=self.index + 1, total=len(self.pending))
+        left: Line = ((f"{ASKS} ", STYLE_OF[ASKS]), (verb, BOLD), (" " + subject, BOLD))
+        return sides(left, ((count, DIM),), columns)
+
+    def _body(self, pending: Pending, columns: int) -> list[Line]:
+        if self.mode == "hunk" and len(self.kept) < len(pending.hunks):
+            hunk = pending.hunks[len(self.kept)]
+            rows = [("− ", r, "31") for r in hunk.old] + [("+ ", r, "32") for r in hunk.new]
+            return [
+                ((f"   {mark}", style), *part)
+                for mark, row, style in rows
+                for part in hard_wrap(_show(row.rstrip("\n")), columns - 5, style)
+            ]
+        request = pending.request
+        if pending.command is not None:
+            return _text_lines(pending.command, columns)
+        if isinstance(request.preview, DiffDisplay):
+            return diff_lines(request.preview.diff, columns, " ")
+        if isinstance(request.preview, TextDisplay) and request.preview.text:
+            return _text_lines(request.preview.text, columns)
+        if isinstance(request.preview, CommandDisplay):
+            return _text_lines(request.preview.command, columns)
+        return [
+            line for name, value in request.call.args.items() for line in _text_lines(f"{name}: {value}", columns)
+        ] or _text_lines(request.title, columns)
+
+    def _fit(self, body: list[Line], room: int, columns: int) -> list[Line]:
+        """The first lines; the last one says how many lines and characters are missing and which key shows them."""
+        if len(body) <= room:
+            return body
+        kept = body[: room - 1]
+        missing = body[room - 1 :]
+        characters = sum(len(text) for line in missing for text, _ in line[1:])
+        note = self.words("approval.cut", lines=len(missing), n=characters)
+        return [*kept, cut((("  " + note, YELLOW),), columns)]
+
+    def _why(self, request: ApprovalRequest, columns: int) -> list[Line]:
+        where = []
+        if request.cwd and request.kind == "execute":
+            where.append(self.words("approval.cwd", cwd=sanitise(request.cwd, keep_newlines=False)))
+        if request.kind == "execute":
+            where.append(self.words("approval.network_on" if request.network else "approval.network_off"))
+            if request.sandbox and request.sandbox != "full":
+                where.append(self.words("approval.sandbox", state=request.sandbox))
+        lines = [cut((("  " + " · ".join(where), DIM),), columns)] if where else []
+        if request.why:
+            why = self.words("approval.because", why=sanitise(request.why, keep_newlines=False))
+            lines.append(cut((("  " + why, DIM),), columns))
+        return lines
+
+    def _choices(self, pending: Pending, columns: int) -> tuple[list[Line], tuple[int, int] | None]:
+        words, rule = self.words, sanitise(pending.request.rule, keep_newlines=False)
+        if self.mode in ("reason", "command"):
+            label = words(f"approval.{self.mode}") + " "
+            first: Line = (("  " + label, BOLD),)
+            rest: Line = ((" " * (2 + width(label)), ""),)
+            lines, caret = self._line.view(columns, 3, first, rest)
+            return [*lines, (("  " + words("approval.line_keys"), DIM),)], caret
+        if self.mode == "where":
+            return self._laid([("u", words("approval.user")), ("p", words("approval.project"))], rule, columns), None
+        if self.mode == "hunk":
+            count = words("approval.hunk", n=len(self.kept) + 1, total=len(pending.hunks))
+            return self._laid([("y", words("approval.keep")), ("n", words("approval.leave"))], count, columns), None
+        labels = {
+            "y": words("approval.once"),
+            "s": words("approval.session", rule=rule),
+            "n": words("approval.no"),
+            "e": words("approval.edit"),
+            "h": words("approval.hunks"),
+            "a": words("approval.always"),
+            "A": words("approval.all", n=len(self._alike())),
+        }
+        return self._laid([(k, labels[k]) for k in "ysnehaA" if k in self.letters], "", columns), None
+
+    def _laid(self, choices: list[tuple[str, str]], title: str, columns: int) -> list[Line]:
+        """The choices side by side in as many lines as they need; none is cut."""
+        lines: list[Line] = [cut((("  " + title, DIM),), columns)] if title else []
+        current: list[tuple[str, str]] = []
+        used = 0
+        for letter, label in choices:
+            need = len(letter) + 1 + width(label)
+            if current and used + 3 + need > columns:
+                lines.append(tuple(current))
+                current, used = [], 0
+            current += [("   " if current else "  ", "")]
+            used += 3 if used else 2
+            lit = "7" if letter == self._lone.candidate or self.flash else BOLD
+            current += [(letter, lit), (" " + label, "")]
+            used += need
+        if current:
+            lines.append(tuple(current))
+        return [part for line in lines for part in wrap(line, columns, rest=(("    ", ""),), keep_end=False)]
+
+
+def _show(text: str) -> str:
+    """Made safe; long runs of blanks as a count, so that nothing hides behind them."""
+    return _BLANKS.sub(lambda m: f"⟨{len(m[0])} blanks⟩", sanitise(text.expandtabs(4), keep_newlines=False))
+
+
+def _text_lines(text: str, columns: int) -> list[Line]:
+    return [((" " * 2, ""), *part) for row in text.split("\n") for part in hard_wrap(_show(row), max(8, columns - 2))]

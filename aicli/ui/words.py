@@ -1,0 +1,42 @@
+"""Words: what the program says to people, from one catalogue a language."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+LANGUAGES = ("en", "zh")
+
+
+@lru_cache(maxsize=4)
+def catalogue(language: str) -> Mapping[str, str]:
+    """Every message of one language by "section.name"."""
+    data = tomllib.loads(files("aicli.ui").joinpath("words", f"{language}.toml").read_text("utf-8"))
+    return {f"{section}.{name}": text for section, entries in data.items() for name, text in entries.items()}
+
+
+def language_of(setting: str = "auto", environ: Mapping[str, str] | None = None) -> str:
+    """The language to speak: the setting, else what the locale says, else English."""
+    if setting in LANGUAGES:
+        return setting
+    environ = os.environ if environ is None else environ
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        if environ.get(name):
+            return "zh" if environ[name].lower().startswith("zh") else "en"
+    return "en"
+
+
+class Words:
+    """`words("section.name", n=3)` is the message with its values put in."""
+
+    def __init__(self, language: str = "auto") -> None:
+        self.language = language_of(language)
+        self._messages = catalogue(self.language)
+
+    def __call__(self, key: str, /, **values: Any) -> str:
+        text = self._messages[key]
+        return text.format(**values) if values else text
