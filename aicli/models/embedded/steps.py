@@ -11,8 +11,8 @@ from importlib.resources import files
 from typing import Any
 
 from aicli.content.messages import Message
-from aicli.content.parts import FunctionCallPart, FunctionResponsePart, JsonObject
-from aicli.content.request import FinishReason, ModelRequest, ToolSpec
+from aicli.content.parts import FunctionCallPart, FunctionResponsePart, JsonObject, TextPart
+from aicli.content.request import ModelRequest, ToolSpec
 from aicli.content.stream import CallDelta, StreamEvent, TextDelta, new_id
 
 ANSWER = "answer"
@@ -32,6 +32,8 @@ MOST_ENUMERATED = 150
 RESULT_CHARS = 2_400
 REPEATED_CHARS = 600
 READ_ONLY = frozenset({"ls", "read_file", "grep", "glob", "read_many_files"})
+_PREFACES = ("Files here:\n", "The folder is empty.")
+_FRAME = "You are aicli,"
 Chat = list[dict[str, str]]
 
 
@@ -47,6 +49,14 @@ def prefix() -> tuple[dict[str, str], ...]:
 def task_of(messages: Sequence[Message]) -> int:
     """Index of the message that holds the current task."""
     return max((i for i, m in enumerate(messages) if m.role == "user" and m.text), default=0)
+
+
+def task_text(message: Message) -> str:
+    """The person's words, without the listing that goes before the first task: ours serves instead."""
+    texts = [p.text for p in message.parts if isinstance(p, TextPart)]
+    if len(texts) > 1 and texts[0].startswith(_PREFACES):
+        del texts[0]
+    return "".join(texts).strip()
 
 
 def offered(request: ModelRequest) -> tuple[ToolSpec, ...]:
@@ -86,7 +96,7 @@ def dialogue(request: ModelRequest, files_line: str) -> Chat:
     current = task_of(request.messages)
     for i, message in enumerate(request.messages):
         if message.role == "user":
-            task = message.text.strip()
+            task = task_text(message)
             head = _notes(request) + extra_tools(request) + files_line if i == current else ""
             _add(chat, "user", f"{head}Request: {task}")
         elif message.role == "model":
@@ -118,7 +128,12 @@ def plain(request: ModelRequest) -> Chat:
 
 
 def _notes(request: ModelRequest) -> str:
-    return f"Notes:\n{request.system.strip()}\n" if request.system.strip() else ""
+    """What the system text holds beyond the agent's frame, which the examples say better: project files, memory."""
+    text = request.system.strip()
+    if text.startswith(_FRAME):
+        _, mark, rest = text.partition("\n\n# ")
+        text = mark.strip() + " " + rest if mark else ""
+    return f"Notes:\n{shortened(text)}\n" if text else ""
 
 
 def _add(chat: Chat, role: str, content: str) -> None:
@@ -211,15 +226,17 @@ def repeated(request: ModelRequest, name: str, args: JsonObject) -> bool:
 
 
 _OPENING = re.compile(r'\s*\{\s*"tool"\s*:\s*"answer"\s*,\s*"args"\s*:\s*\{\s*"text"\s*:\s*"')
+_NAME = re.compile(r'\s*\{\s*"tool"\s*:\s*"(\w+)"')
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 
 
 @dataclass(slots=True)
 class StepReader:
-    """Reads one step as it comes. An answer's text is given out at once; a call only when it is whole."""
+    """Reads one step as it comes. An answer's text and a call's name are given out at once, its arguments when whole."""
 
     text: str = ""
     answering: bool = False
+    _id: str = ""
     _at: int = 0
     _ended: bool = False
 
@@ -228,10 +245,17 @@ class StepReader:
         if not self.answering:
             opening = _OPENING.match(self.text)
             if opening is None:
-                return []
+                return self._named()
             self.answering, self._at = True, opening.end()
         out = self._string()
         return [TextDelta(out)] if out else []
+
+    def _named(self) -> list[StreamEvent]:
+        named = None if self._id else _NAME.match(self.text)
+        if named is None or named[1] == ANSWER:
+            return []
+        self._id = new_id()
+        return [CallDelta(0, id=self._id, name=named[1])]
 
     def _string(self) -> str:
         """The characters of the answer's string that are whole by now."""
@@ -267,21 +291,18 @@ class StepReader:
             return None
         return step if isinstance(step, dict) else None
 
-    def close(self, reason: FinishReason) -> list[StreamEvent]:
-        """What is left once the reply ended: the call, a structured answer, or the text of a step cut short."""
+    def close(self) -> list[StreamEvent]:
+        """What is left once the reply ended: the call's arguments, or a structured answer."""
         if self.answering:
             return []
-        call = self.call()
-        if call is not None:
-            return [CallDelta(0, id=new_id(), name=call[0], args=call[1])]
+        if self._id:
+            call = self.call()
+            return [CallDelta(0, args=call[1])] if call is not None else [CallDelta(0, args={}, raw=self.text)]
         step = self.value()
-        if step is not None:
-            text = step.get("args", {}).get("text", "")
-            return [TextDelta(text if isinstance(text, str) else json.dumps(text, ensure_ascii=False))]
-        named = re.match(r'\s*\{\s*"tool"\s*:\s*"(\w+)"', self.text)
-        if named and reason is FinishReason.LENGTH:
-            return [CallDelta(0, id=new_id(), name=named[1], raw=self.text, args={})]
-        return [TextDelta(self.text)] if self.text.strip() else []
+        if step is None:
+            return [TextDelta(self.text)] if self.text.strip() else []
+        text = step.get("args", {}).get("text", "")
+        return [TextDelta(text if isinstance(text, str) else json.dumps(text, ensure_ascii=False))]
 
 
 def _escape(s: str, i: int) -> tuple[str, int]:

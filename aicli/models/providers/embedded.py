@@ -11,8 +11,8 @@ from typing import Any
 from aicli import paths
 from aicli.content.parts import JsonObject
 from aicli.content.request import FinishReason, ModelRequest, Usage
-from aicli.content.stream import Finished, StreamEvent, TextDelta
-from aicli.errors import StreamCut
+from aicli.content.stream import Finished, Restarted, StreamEvent, TextDelta
+from aicli.errors import InputError, StreamCut
 from aicli.models.base import ModelInfo
 from aicli.models.embedded import cache, prompt, steps
 from aicli.models.embedded.engine import Engine, library_version, shared_engine
@@ -73,6 +73,7 @@ class EmbeddedModel:
                     yield text
             call = reply.step.call() if reply.led else None
             if call is not None and steps.repeated(request, *call):
+                yield Restarted()
                 body = {**reply.body, "response_format": _format(steps.schema(request, answer_only=True))}
                 reply = _Reply(http, engine, body, led=True, spent=reply.usage)
                 async with aclosing(reply.texts()) as texts:  # type: ignore[type-var]
@@ -93,7 +94,7 @@ class EmbeddedModel:
         }
         if request.tools:
             current = steps.task_of(request.messages)
-            key = (current, request.messages[current].text if request.messages else "")
+            key = (current, steps.task_text(request.messages[current]) if request.messages else "")
             line = self._listings.setdefault(key, steps.listing(request.paths))
             body["messages"] = [*steps.prefix(), *steps.dialogue(request, line)]
             body["response_format"] = _format(steps.schema(request))
@@ -151,7 +152,7 @@ class _Reply:
         if not self._finish:
             raise StreamCut("the embedded model's engine stopped in the middle of its reply")
         reason = _REASONS.get(self._finish, FinishReason.UNKNOWN)
-        events = self.step.close(reason) if self.led else []
+        events = self.step.close() if self.led else []
         if reason is FinishReason.STOP and self.led and self.step.call() is not None:
             reason = FinishReason.TOOL_CALLS
         return [*events, Finished(reason, raw=self._finish, usage=self.usage)]
@@ -169,21 +170,26 @@ def info() -> ModelInfo:
     return ModelInfo("embedded", name, window=cache.pinned().window, tools="steps", profile="steps", note=note)
 
 
-def absent() -> str:
+def absent(cache_folder: Path | None = None) -> str:
     """Why the embedded model can't be used now, with the command that changes that; "" when it can."""
     if not library_version():
         return "its engine is not installed: pip install 'aicli[embedded]'"
-    if cache.installed(paths.cache_folder()) is None:
+    if cache.installed(cache_folder or paths.cache_folder()) is None:
         return f"its file is not here yet ({cache.pinned().gigabytes}): {cache.PULL}"
     return ""
 
 
 async def _model(name: str, link: Link) -> EmbeddedModel:
-    return EmbeddedModel()
+    """The model, already loading while the run is set up. Raises ConfigError when it can't be, InputError for another."""
+    model = EmbeddedModel(link.cache_dir)
+    if name != model.info.name:
+        raise InputError(f"there is no embedded model {name!r}", hint=f"It is {model.info.id}.")
+    await asyncio.to_thread(model.start)
+    return model
 
 
 async def _models(link: Link) -> list[ModelInfo]:
-    return [] if absent() else [info()]
+    return [] if absent(link.cache_dir) else [info()]
 
 
 PROVIDER = Provider(

@@ -1,0 +1,3 @@
+from store import fetch
+
+print(fetch(3))

@@ -1,0 +1,2 @@
+def fetch(n):
+    return f"loaded {n}"

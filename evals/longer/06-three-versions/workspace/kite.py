@@ -1,0 +1,5 @@
+__version__ = "1.0.0"
+
+
+def fly():
+    return "up"

@@ -1,0 +1,5 @@
+def slug(title):
+    return title.lower().replace(" ", "-")
+
+
+print(slug("A Small Step"))

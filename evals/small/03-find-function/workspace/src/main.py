@@ -1,0 +1,3 @@
+from wire import parse_header
+
+print(parse_header(b'abcdef'))

@@ -1,0 +1,2 @@
+def parse_body(data):
+    return data[4:]

@@ -1,0 +1,2 @@
+def parse_header(data):
+    return data[:4]

@@ -1,0 +1,2 @@
+# TODO: rename
+y = 2

@@ -1,0 +1,3 @@
+import sys
+
+print(f"Good day, {sys.argv[1]}!")

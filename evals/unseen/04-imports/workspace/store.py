@@ -1,0 +1,5 @@
+import json
+
+
+def save(x):
+    return json.dumps(x)
