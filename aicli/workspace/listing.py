@@ -30,6 +30,18 @@ class Listing:
         asked = self.rel(self.start.display)
         self._rules = None if rules.ignored("" if asked == "." else asked, True) else rules
 
+    @property
+    def ruled(self) -> bool:
+        """Do the ignore rules apply?"""
+        return self._rules is not None
+
+    def admits(self, rel: str) -> bool:
+        """Would the walk come to this file (a path relative to `start.root`)?"""
+        below = self.below(self._prefix + rel)
+        if not self.hidden and any(part.startswith(".") for part in below.split("/")):
+            return False
+        return self._rules is None or not self._rules.ignored(rel, False)
+
     def rel(self, display: str) -> str:
         """An entry's path relative to `start.root`."""
         return display[len(self._prefix) :] if self._prefix else display
@@ -39,6 +51,10 @@ class Listing:
         if self.start.display == ".":
             return display
         return display[len(self.start.display.rstrip("/")) + 1 :]
+
+    def display(self, rel: str) -> str:
+        """The other way round."""
+        return self._prefix + rel
 
     def entries(self, also: Callable[[str, bool], bool] = lambda rel, is_dir: False) -> Iterator[Entry]:
         """Entries in order; `also(rel, is_dir)` leaves out more. Raises WorkspaceError when the folder can't be read."""
@@ -55,13 +71,17 @@ class Listing:
         return self.workspace.walk(self.start.display, skip=skip, stats=self.stats, failed=failed)
 
     def files(self, include: re.Pattern[str] | None = None, exclude: re.Pattern[str] | None = None) -> Iterator[Entry]:
-        """Regular files; patterns are matched on the path below the folder that was asked for."""
+        """Regular files that the patterns choose."""
         for entry in self.entries():
             if entry.kind != "file":
                 continue
-            below = self.below(entry.rel)
-            if (include is None or include.fullmatch(below)) and not (exclude and exclude.fullmatch(below)):
+            if self.chosen(entry.rel, include, exclude):
                 yield entry
+
+    def chosen(self, display: str, include: re.Pattern[str] | None, exclude: re.Pattern[str] | None) -> bool:
+        """Do the patterns, matched on the path below the folder that was asked for, choose this file?"""
+        below = self.below(display)
+        return (include is None or include.fullmatch(below) is not None) and not (exclude and exclude.fullmatch(below))
 
 
 def looked_up(workspace: Workspace, path: str) -> tuple[Place, bool]:

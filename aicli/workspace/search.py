@@ -15,6 +15,7 @@ from pathlib import Path
 
 from aicli.workspace import searcher
 from aicli.workspace.needles import needles
+from aicli.workspace.prefilter import ripgrep
 from aicli.workspace.searcher import Request
 
 TIME_LIMIT = 20.0
@@ -68,6 +69,7 @@ def request(root: Path, pattern: str, *, literal: bool = False, multiline: bool 
         needles=tuple(n for n in found if n),
         by_line=not literal and _LOOKS_OUT.search(pattern) is not None,
         path=(str(Path(__file__).parents[2]),),
+        ripgrep=ripgrep(root),
         **more,  # type: ignore[arg-type]
     )
 

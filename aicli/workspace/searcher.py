@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 BLOCK = 64 * 1024
 _LONGEST_LINE = 4 * 1024 * 1024
+_LARGE = 4 * 1024 * 1024
 _LONGEST_MULTILINE = 16 * 1024 * 1024
 _DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _FILE = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -29,7 +30,10 @@ _FILE = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0
 
 @dataclass(frozen=True)
 class Request:
-    """`needles` as in needles.py; `by_line` when the pattern may look past a line's ends; `width` cuts a shown line."""
+    """`needles` as in needles.py; `by_line` when the pattern may look past a line's ends; `width` cuts a shown line.
+
+    `path` is where this package is; `ripgrep` that program's own path, "" for none.
+    """
 
     root: str
     pattern: str
@@ -42,6 +46,7 @@ class Request:
     needles: tuple[str, ...] = ()
     by_line: bool = False
     path: tuple[str, ...] = ()
+    ripgrep: str = ""
 
 
 class Binary(Exception):
@@ -61,18 +66,20 @@ class Files:
         self._top = os.open(root, _DIRECTORY) if self._by_fd else -1
         self._folder, self._fd = "", self._top
 
-    def open(self, rel: str) -> int:
-        """A regular file's descriptor. Raises OSError."""
+    def open(self, rel: str) -> tuple[int, int]:
+        """A regular file's descriptor and its size. Raises OSError."""
         folder, _, name = rel.rpartition("/")
         if not self._by_fd:
-            return os.open(os.path.join(self._root, rel), _FILE)
-        if folder != self._folder:
-            self._enter(folder)
-        fd = os.open(name, _FILE, dir_fd=self._fd)
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            fd = os.open(os.path.join(self._root, rel), _FILE)
+        else:
+            if folder != self._folder:
+                self._enter(folder)
+            fd = os.open(name, _FILE, dir_fd=self._fd)
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
             os.close(fd)
             raise OSError("not a regular file")
-        return fd
+        return fd, status.st_size
 
     def _enter(self, folder: str) -> None:
         if self._fd != self._top:
@@ -103,13 +110,15 @@ class Search:
         self._odd_case = fold and any(not n.isascii() or b"k" in n or b"s" in n for n in self._needles)
         self._encoding = ""
 
-    def file(self, rel: str, fd: int) -> None:
+    def file(self, rel: str, fd: int, size: int) -> None:
         """Searches one file. Raises OSError, Binary, and Full where a record would pass the limit."""
         first = os.read(fd, BLOCK)
+        if 0 < size == len(first) and self._needles and not self._maybe_wide(first) and not self._may_hold(first):
+            return  # most files of most searches: binary or not, there is no hit
         self._encoding = ""
         hits = last = after = 0
         before: deque[tuple[int, str]] = deque(maxlen=self._ask.context)
-        for number, line, at in self._lines(self._texts(fd, first)):
+        for number, line, at in self._lines(self._texts(fd, first, size)):
             if at is None:
                 if after > 0:
                     self._show(rel, number, line, None)
@@ -135,6 +144,10 @@ class Search:
             self._take()
             self._write(["f", rel] if self._ask.mode == "files" else ["c", rel, hits])
 
+    @staticmethod
+    def _maybe_wide(first: bytes) -> bool:
+        return first[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in first
+
     def _take(self) -> None:
         if self._left <= 0:
             raise Full
@@ -143,11 +156,14 @@ class Search:
     def _show(self, rel: str, number: int, line: str, at: int | None) -> None:
         self._write(["h", rel, number, excerpt(line, at or 0, self._ask.width), at is not None])
 
-    def _texts(self, fd: int, first: bytes) -> Iterator[tuple[int, str]]:
+    def _texts(self, fd: int, first: bytes, size: int) -> Iterator[tuple[int, str]]:
         """Stretches of whole lines without their last line end, each with the number of its first line."""
         if b"\0" in first[:8192] or first[:2] in (b"\xff\xfe", b"\xfe\xff"):
             return self._wide(fd, first)
-        return self._whole(fd, first) if self._ask.multiline else self._blocks(fd, first)
+        if self._ask.multiline:
+            return self._whole(fd, first)
+        quick = self._ask.ripgrep and self._ascii and self._needles and not self._ask.context
+        return self._by_ripgrep(fd) if size >= _LARGE and quick else self._blocks(fd, first)
 
     def _blocks(self, fd: int, block: bytes) -> Iterator[tuple[int, str]]:
         number, carry = 1, b""
@@ -169,13 +185,33 @@ class Search:
             yield number, text[:-1] if text.endswith("\n") else text
             number += part.count(b"\n")
 
+    def _by_ripgrep(self, fd: int) -> Iterator[tuple[int, str]]:
+        """The lines of a large file that hold a needle, found by ripgrep, which reads the very file that is open here."""
+        import subprocess  # 8 ms, and only for large files
+
+        os.lseek(fd, 0, os.SEEK_SET)
+        argv = [self._ask.ripgrep, "--no-config", "--line-number", "--text", "--encoding=none", "--color=never", "-F"]
+        argv += ["-i"] * self._ask.ignore_case + [f"--regexp={needle}" for needle in self._ask.needles] + ["-"]
+        with subprocess.Popen(argv, stdin=fd, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={}) as child:
+            assert child.stdout is not None
+            try:
+                for found in child.stdout:
+                    number, _, line = found.partition(b":")
+                    text = self._decoded(line, number == b"1")
+                    yield int(number), text[:-1] if text.endswith("\n") else text
+            finally:
+                child.kill()
+        if child.returncode == 2:
+            raise OSError("ripgrep could not read it")
+
     def _may_hold(self, part: bytes) -> bool:
         if self._ask.ignore_case:
             if self._odd_case and not part.isascii():
                 return True
             part = part.lower()
-        if any(needle in part for needle in self._needles):
-            return True
+        for needle in self._needles:
+            if needle in part:
+                return True
         return not self._ascii and not _is_utf8(part)
 
     def _decoded(self, part: bytes, start: bool) -> str:
@@ -319,9 +355,9 @@ def main() -> int:
     search, files, complete = Search(request, write), Files(request.root), True
     for rel in names(source):
         try:
-            fd = files.open(rel)
+            fd, size = files.open(rel)
             try:
-                search.file(rel, fd)
+                search.file(rel, fd, size)
             finally:
                 os.close(fd)
         except Binary:

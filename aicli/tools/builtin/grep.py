@@ -20,6 +20,7 @@ from aicli.tools.shown import shown
 from aicli.workspace.faults import WorkspaceError
 from aicli.workspace.globs import BadGlob, compile_glob, names_hidden
 from aicli.workspace.listing import Listing, looked_up
+from aicli.workspace.prefilter import candidates
 from aicli.workspace.protected import is_secret
 from aicli.workspace.root import Workspace
 from aicli.workspace.search import TIME_LIMIT, BadPattern, Found, Line, request, search
@@ -118,7 +119,10 @@ def _search(
         include, exclude = _patterns(glob)
         listing = Listing(workspace, place, hidden=names_hidden(glob.lstrip("!")))
         secrets: list[str] = []
-        files = _names(listing, include, exclude, secrets) if is_dir else iter((listing.rel(place.display),))
+        if is_dir:
+            files = _names(listing, include, exclude, secrets, candidates(listing, ask, stop, TIME_LIMIT))
+        else:
+            files = iter((listing.rel(place.display),))
         found = search(ask, files, stop=stop)
     except BadPattern as e:
         raise ToolFailed(
@@ -143,22 +147,31 @@ def _patterns(glob: str) -> tuple[re.Pattern[str] | None, re.Pattern[str] | None
 
 
 def _names(
-    listing: Listing, include: re.Pattern[str] | None, exclude: re.Pattern[str] | None, secrets: list[str]
+    listing: Listing,
+    include: re.Pattern[str] | None,
+    exclude: re.Pattern[str] | None,
+    secrets: list[str],
+    likely: list[str] | None,
 ) -> Iterator[str]:
-    for entry in listing.files(include, exclude):
-        if is_secret(entry.rel):
-            secrets.append(entry.rel)
+    if likely is None:
+        chosen = (listing.rel(entry.rel) for entry in listing.files(include, exclude))
+    else:
+        chosen = (rel for rel in likely if listing.chosen(listing.display(rel), include, exclude))
+    for rel in chosen:
+        if is_secret(rel):
+            secrets.append(rel)
         else:
-            yield listing.rel(entry.rel)
+            yield rel
 
 
 def _result(outcome: _Outcome, mode: str, limit: int) -> ToolResult:
     found = outcome.found
     if mode == "content":
-        lines, hits = _content(found.lines), sum(line.matched for line in found.lines)
+        lines, hits = _content(found.lines, outcome.listing), sum(line.matched for line in found.lines)
     else:
         each = sorted(found.counts.items()) if mode == "files" else found.counts.items()
-        lines = [shown(path) if mode == "files" else f"{shown(path)}: {count}" for path, count in each]
+        named = [(shown(outcome.listing.display(path)), count) for path, count in each]
+        lines = [path if mode == "files" else f"{path}: {count}" for path, count in named]
         hits = sum(found.counts.values())
     body, left = _bounded(lines)
     notes = _notes(outcome, limit, left)
@@ -174,7 +187,7 @@ def _result(outcome: _Outcome, mode: str, limit: int) -> ToolResult:
     return ToolResult.of(text, display=display, hits=hits, files=files, complete=found.complete)
 
 
-def _content(lines: list[Line]) -> list[str]:
+def _content(lines: list[Line], listing: Listing) -> list[str]:
     out: list[str] = []
     last: Line | None = None
     context = any(not line.matched for line in lines)
@@ -182,7 +195,9 @@ def _content(lines: list[Line]) -> list[str]:
         if context and last is not None and (line.path != last.path or line.number > last.number + 1):
             out.append("--")
         mark = ":" if line.matched else "-"
-        out.append(f"{shown(line.path)}{mark}{line.number}{mark} {sanitise(line.text, keep_newlines=False)}")
+        out.append(
+            f"{shown(listing.display(line.path))}{mark}{line.number}{mark} {sanitise(line.text, keep_newlines=False)}"
+        )
         last = line
     return out
 
