@@ -1,0 +1,171 @@
+"""The first choice on Linux: bubblewrap with a system call filter. The workspace can change, the rest can't."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import weakref
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from aicli.safety.confined import Confined, Status
+from aicli.safety.masks import Masks
+from aicli.safety.sandbox_paths import (
+    IN_GIT,
+    PROTECTED_FILES,
+    PROTECTED_FOLDERS,
+    SHELL_FILES,
+    View,
+    git_folder,
+    within,
+)
+from aicli.safety.seccomp import filter_bytes
+
+_ROOT_ONLY = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus")
+_ROOT_SECRETS = ("/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/etc/gshadow-")
+_PROBE_SECONDS = 10
+
+
+def find() -> str:
+    """The bwrap to use, "" when PATH has none. /usr/bin/bwrap goes first: AppArmor profiles name that path."""
+    found = shutil.which("bwrap", path=_absolute(os.environ.get("PATH", "")))
+    return "" if found is None else "/usr/bin/bwrap" if os.access("/usr/bin/bwrap", os.X_OK) else found
+
+
+def works(program: str) -> bool:
+    """Can it make namespaces here? Runs it once, some milliseconds."""
+    argv = [program, "--unshare-all", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "true"]
+    try:
+        return subprocess.run(argv, capture_output=True, timeout=_PROBE_SECONDS).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+
+
+def _absolute(path: str) -> str:
+    here = os.path.realpath(os.getcwd())
+    entries = [p for p in path.split(os.pathsep) if os.path.isabs(p) and not within(os.path.realpath(p), here)]
+    return os.pathsep.join(entries)
+
+
+class Bubblewrap:
+    """One sandbox for a run: its commands share a private /tmp, which goes away with it."""
+
+    status: Status = "full"
+    missing: tuple[str, ...] = ()
+    kind = "bubblewrap"
+
+    def __init__(self, program: str, seen: View) -> None:
+        self._program = program
+        self._view = seen
+        self._filter = filter_bytes()
+        base = tempfile.mkdtemp(prefix="aicli-")
+        self._temporary, self._empty = os.path.join(base, "tmp"), os.path.join(base, "empty")
+        os.mkdir(self._temporary, 0o700)
+        os.mkdir(self._empty, 0o555)
+        self._masks = Masks(seen.writable)
+        weakref.finalize(self, shutil.rmtree, base, ignore_errors=True)
+        self._root = os.geteuid() == 0
+
+    def confine(
+        self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], writable: bool = True, network: bool = False
+    ) -> Confined:
+        """Raises OSError when the filter can't be handed over. `close` removes what the mounts left in the workspace."""
+        words = [self._program, "--unshare-all", "--new-session", "--die-with-parent", "--cap-drop", "ALL"]
+        words += ["--share-net"] if network else []
+        words += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+        if self._root:
+            words += [w for p in _ROOT_ONLY if os.path.exists(p) for w in ("--ro-bind", p, p)]
+            words += [w for p in _ROOT_SECRETS if os.path.isfile(p) for w in ("--ro-bind", "/dev/null", p)]
+        words += self._hidden(network, env)
+        words += self._roots(writable)
+        fds: list[int] = []
+        release = None
+        if writable:
+            release = self._masks.hold()
+            words += self._protected()
+        for folder in self._view.hidden_inside:
+            words += ["--tmpfs", folder]
+        if self._filter:
+            fds.append(_memory(self._filter))
+            words += ["--seccomp", str(fds[-1])]
+        words += ["--chdir", str(cwd), "--", *argv]
+
+        def close() -> None:
+            while fds:
+                os.close(fds.pop())
+            if release is not None:
+                release()
+
+        return Confined(words, {**env, "TMPDIR": "/tmp"}, tuple(fds), close)
+
+    def _hidden(self, network: bool, env: Mapping[str, str]) -> list[str]:
+        words = ["--bind", self._temporary, "/tmp"]
+        for folder in self._view.hidden:
+            if not within(folder, "/tmp"):
+                words += ["--tmpfs", folder]
+        words += ["--dir", self._view.home]
+        home = env.get("HOME", "")
+        if os.path.isabs(home) and home != self._view.home and within(os.path.realpath(home), self._view.home):
+            words += ["--dir", home]
+        for folder in self._view.readable:
+            words += ["--ro-bind", folder, folder]
+        resolver = os.path.realpath("/etc/resolv.conf")
+        if network and within(resolver, "/run") and os.path.exists(resolver):
+            words += ["--ro-bind", resolver, resolver]
+        return words
+
+    def _roots(self, writable: bool) -> list[str]:
+        words: list[str] = []
+        for root in self._view.writable:
+            words += ["--bind" if writable else "--ro-bind", root, root]
+            shared = git_folder(root)
+            if shared and os.path.isdir(shared) and not any(within(shared, r) for r in self._view.writable):
+                words += ["--ro-bind", shared, shared]
+        return words
+
+    def _protected(self) -> list[str]:
+        words: list[str] = []
+        for root in self._view.writable:
+            names = list(PROTECTED_FILES) + (list(SHELL_FILES) if root == self._view.home else [])
+            for name in PROTECTED_FOLDERS:
+                words += self._folder(os.path.join(root, name), own_git=name == ".git")
+            for name in names:
+                words += self._file(os.path.join(root, name))
+        return words
+
+    def _folder(self, path: str, *, own_git: bool) -> list[str]:
+        if os.path.islink(path):
+            return []  # a link can't be mounted over; what it leads to outside is read-only anyway
+        if not os.path.exists(path):
+            self._masks.made(path)
+            return ["--ro-bind", self._empty, path]
+        if not own_git or not os.path.isdir(path):
+            return ["--ro-bind", path, path]
+        words = ["--bind", path, path]  # a mount point of its own, so that it can't be moved away
+        for name in IN_GIT:
+            inner = os.path.join(path, name)
+            if os.path.exists(inner) and not os.path.islink(inner):
+                words += ["--ro-bind", inner, inner]
+            elif name == "hooks":
+                self._masks.made(inner)
+                words += ["--ro-bind", self._empty, inner]
+        self._masks.unwanted(os.path.join(path, "commondir"))
+        return words
+
+    def _file(self, path: str) -> list[str]:
+        if os.path.islink(path):
+            return []
+        if os.path.exists(path):
+            return ["--ro-bind", path, path]
+        self._masks.made(path)
+        return ["--ro-bind", self._empty, path]  # a folder: git add passes it by, and nothing can be written to it
+
+
+def _memory(data: bytes) -> int:
+    fd = os.memfd_create("filter")
+    os.write(fd, data)
+    os.lseek(fd, 0, os.SEEK_SET)
+    os.set_inheritable(fd, True)
+    return fd

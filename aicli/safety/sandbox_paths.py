@@ -1,0 +1,113 @@
+"""What a confined command sees of the file system: which folders are hidden, readable, writable, protected."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from aicli import paths
+
+HIDDEN = ("/home", "/root", "/run", "/var/tmp", "/media", "/mnt")
+PROTECTED_FOLDERS = (".git", ".aicli", ".vscode", ".idea", ".husky")
+PROTECTED_FILES = (".mcp.json", ".gitmodules", ".envrc")
+SHELL_FILES = (".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", ".gitconfig")
+IN_GIT = ("hooks", "config", "modules", "config.worktree")
+_HOME_SECRETS = (".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".config/gcloud", ".password-store")
+_GIT_SETTINGS = (".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes")
+_MOST_TOOLS = 60
+_MOST_LINKS = 2_000
+
+
+@dataclass(frozen=True)
+class View:
+    """All absolute and without links. `hidden` are empty, `readable` stand in them, `writable` are the roots."""
+
+    hidden: tuple[str, ...]
+    readable: tuple[str, ...]
+    writable: tuple[str, ...]
+    home: str
+    hidden_inside: tuple[str, ...] = ()
+
+
+def view(root: Path, extra: Sequence[Path], read: Sequence[str], environ: Mapping[str, str]) -> View:
+    """Looks at the folders of PATH once. `read` is the setting sandbox.read."""
+    home = os.path.realpath(environ.get("HOME") or os.path.expanduser("~"))
+    roots = tuple(dict.fromkeys(os.path.realpath(p) for p in (root, *extra)))
+    own = [os.path.realpath(f()) for f in (paths.config_folder, paths.state_folder)]
+    hidden = [h for h in (*HIDDEN, home, *own) if os.path.isdir(h) and os.path.realpath(h) == h and h != "/"]
+    outer = [h for h in dict.fromkeys(hidden) if not any(within(h, o) for o in hidden if o != h)]
+    inside = [h for h in own if os.path.isdir(h) and any(within(h, r) for r in roots)]
+    if any(within(home, r) for r in roots):
+        inside += [s for name in _HOME_SECRETS if os.path.isdir(s := os.path.join(home, name))]
+        outer = [h for h in outer if h != home]
+    wanted = [os.path.realpath(os.path.expanduser(p)) for p in read]
+    wanted += _tools([*outer, "/tmp"], home, environ) + _python_of(roots, [*outer, "/tmp"])
+    wanted += [os.path.join(home, name) for name in _GIT_SETTINGS]  # who commits; git does not start without them
+    readable = [p for p in dict.fromkeys(wanted) if os.path.exists(p) and p not in ("/", home)]
+    return View(tuple(outer), tuple(sorted(readable, key=len)), roots, home, tuple(inside))
+
+
+def within(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def _tools(hidden: Sequence[str], home: str, environ: Mapping[str, str]) -> list[str]:
+    """PATH entries in hidden folders, and what their links lead to."""
+    found: list[str] = []
+    for entry in environ.get("PATH", "").split(os.pathsep):
+        if not os.path.isabs(entry) or not os.path.isdir(entry):
+            continue
+        real = os.path.realpath(entry)
+        if not any(within(real, h) for h in hidden):
+            continue
+        found.append(_toolchain(real, home))
+        try:
+            names = sorted(os.listdir(real))[:_MOST_LINKS]
+        except OSError:
+            continue
+        links = (os.path.realpath(p) for n in names if os.path.islink(p := os.path.join(real, n)))
+        found += [_toolchain(os.path.dirname(t), home) for t in links if any(within(t, h) for h in hidden)]
+    cargo = os.path.join(home, ".cargo")
+    if any(within(f, cargo) for f in found):
+        found += [os.path.join(home, ".rustup"), os.path.join(cargo, "registry"), os.path.join(cargo, "git")]
+    kept: list[str] = []
+    for folder in sorted(dict.fromkeys(found), key=len):
+        if not any(within(folder, k) for k in kept):
+            kept.append(folder)
+    return kept[:_MOST_TOOLS]
+
+
+def _toolchain(folder: str, home: str) -> str:
+    """A bin folder's own toolchain where it has one of its own (a version, an environment), else the folder alone."""
+    parent, name = os.path.split(folder)
+    depth = len(os.path.relpath(parent, home).split("/")) if within(parent, home) else 9
+    if parent in (home, "/tmp", *HIDDEN) or name not in ("bin", "sbin", "shims"):
+        return folder
+    return parent if depth >= 2 or name == "shims" else folder
+
+
+def _python_of(roots: Sequence[str], hidden: Sequence[str]) -> list[str]:
+    """Where the interpreter of a virtual environment in the workspace lives."""
+    found = []
+    for root in roots:
+        for name in (".venv", "venv", "env"):
+            real = os.path.realpath(os.path.join(root, name, "bin", "python"))
+            if os.path.exists(real) and any(within(real, h) for h in hidden) and not within(real, root):
+                found.append(os.path.dirname(os.path.dirname(real)))
+    return found
+
+
+def git_folder(root: str) -> str:
+    """The folder that holds a worktree's shared git data when `.git` is a file, else ""."""
+    try:
+        with open(os.path.join(root, ".git"), encoding="utf-8", errors="replace") as file:
+            line = file.read(4_096)
+    except OSError:
+        return ""
+    if not line.startswith("gitdir:"):
+        return ""
+    target = os.path.realpath(os.path.join(root, line[7:].strip()))
+    common = target.partition("/.git/worktrees/")
+    return common[0] + "/.git" if common[1] else target
