@@ -44,6 +44,10 @@ class CallTracks:
         self._texts[number] += text
         return [CallDelta(number, id_, name, text, meta=meta)]
 
+    def minted(self, turn: int) -> list[CallDelta]:
+        """Ids for the calls that came without one, the same for the same reply."""
+        return [CallDelta(n, f"call_{turn}_{n}") for n, id_ in enumerate(self._ids) if not id_]
+
     def _number(self, index: object, id_: str, name: str) -> int | None:
         if index is not None:
             number = self._by_key.get(index)

@@ -39,7 +39,7 @@ class Wire(Protocol):
 
     def decoder(self, request: ModelRequest, asked: Asked, quirks: frozenset[str]) -> Decoder: ...
 
-    def learn(self, error: ModelError, request: ModelRequest) -> str:
+    def learn(self, error: ModelError, request: ModelRequest, quirks: frozenset[str]) -> str:
         """The quirk that this refusal shows, so that the request is sent again without; "" when none."""
         ...
 
@@ -92,7 +92,7 @@ class WireModel:
             except ModelError as error:
                 if started:
                     raise
-                quirk = self._wire.learn(error, request)
+                quirk = self._wire.learn(error, request, self.quirks)
                 if quirk and quirk not in self.quirks:
                     self.quirks |= {quirk}
                     continue

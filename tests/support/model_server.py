@@ -14,6 +14,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -298,9 +299,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def main() -> None:
-    """`python -m tests.support.model_server [FILE]`: serves the replies in the JSON file, or on stdin, and prints its URL."""
-    source = open(sys.argv[1], encoding="utf-8") if len(sys.argv) > 1 else sys.stdin
-    with source, ModelServer(from_json(source.read())) as server:
+    """`python -m tests.support.model_server [FILE]`: serves the replies in the JSON file, or on stdin; prints its URL."""
+    script = Path(sys.argv[1]).read_text("utf-8") if len(sys.argv) > 1 else sys.stdin.read()
+    with ModelServer(from_json(script)) as server:
         print(server.url, flush=True)
         try:
             server.stopped.wait()

@@ -293,7 +293,8 @@ def gemini(body: Body, server: Any, headers: Any) -> None:
     known(body, "contents systemInstruction tools toolConfig generationConfig safetySettings cachedContent", "body")
     known(
         body.get("generationConfig", {}),
-        "maxOutputTokens temperature topP topK stopSequences thinkingConfig responseMimeType responseJsonSchema responseSchema",
+        "maxOutputTokens temperature topP topK stopSequences thinkingConfig responseMimeType responseJsonSchema"
+        " responseSchema",
         "generationConfig",
     )
     for group in body.get("tools", ()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -18,7 +19,7 @@ def cuts(step: Step) -> list[str]:
     """A step's text in the number of pieces it asks for."""
     text, pieces = step.value, min(step.extra.get("pieces", 1), max(len(step.value), 1))
     bounds = [len(text) * n // pieces for n in range(pieces + 1)]
-    return [text[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+    return [text[a:b] for a, b in itertools.pairwise(bounds)]
 
 
 def arguments(step: Step) -> str:

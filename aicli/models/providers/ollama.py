@@ -92,6 +92,7 @@ class Decode:
 
     def __init__(self, request: ModelRequest, asked: Asked, sent: int = 0) -> None:
         self._miner = Miner(request.tools)
+        self._turn = len(request.messages)
         self._asked = asked
         self._sent = sent
         self._calls = 0
@@ -124,9 +125,10 @@ class Decode:
         args = function.get("arguments")
         index, self._calls = self._calls, self._calls + 1
         name = str(function.get("name") or "")
+        id_ = str(call.get("id") or f"call_{self._turn}_{index}")
         if isinstance(args, dict) or args is None:
-            return CallDelta(index, id=str(call.get("id") or ""), name=name, args=args or {})
-        return CallDelta(index, id=str(call.get("id") or ""), name=name, args_json=str(args))
+            return CallDelta(index, id=id_, name=name, args=args or {})
+        return CallDelta(index, id=id_, name=name, args_json=str(args))
 
     def close(self) -> Sequence[StreamEvent]:
         end = self._end
@@ -161,7 +163,7 @@ class OllamaWire:
         )
         return Decode(request, asked, size // 6)
 
-    def learn(self, error: ModelError, request: ModelRequest) -> str:
+    def learn(self, error: ModelError, request: ModelRequest, quirks: frozenset[str]) -> str:
         text = f"{error} {error.raw}".lower()
         if not isinstance(error, BadRequest):
             return ""

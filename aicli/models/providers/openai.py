@@ -135,6 +135,7 @@ class Decode:
 
     def __init__(self, request: ModelRequest, asked: Asked) -> None:
         self._miner = Miner(request.tools)
+        self._turn = len(request.messages)
         self._asked = asked
         self._calls = CallTracks(asked.provider)
         self._usage: JsonObject = {}
@@ -203,7 +204,7 @@ class Decode:
         reason = _REASONS.get(self._finish, FinishReason.UNKNOWN if self._finish else FinishReason.MISSING)
         if reason is FinishReason.OVERLOADED and not self._spoke:
             raise Overloaded(f"{self._asked.provider} has no capacity now ({self._finish})", hint="Try again later.")
-        out = self._miner.close(len(self._calls), reason)
+        out = [*self._miner.close(len(self._calls), reason), *self._calls.minted(self._turn)]
         if self._details:
             out.append(ThinkingDelta("", {self._asked.provider: {"details": self._details}}))
         if self._refused:
@@ -260,7 +261,7 @@ class ChatWire:
     def decoder(self, request: ModelRequest, asked: Asked, quirks: frozenset[str]) -> Decode:
         return Decode(request, asked)
 
-    def learn(self, error: ModelError, request: ModelRequest) -> str:
+    def learn(self, error: ModelError, request: ModelRequest, quirks: frozenset[str]) -> str:
         if error.status not in (400, 404, 422, 501):
             return ""
         text = f"{error} {error.raw}".lower()
