@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -74,7 +75,7 @@ def change(ctx: ToolContext, path: str, before: bytes | None, after: bytes) -> D
     files, state = files_of(ctx), ctx.state
     key = key_of(files, path)
     if state.checkpoints:
-        state.checkpoints.before(key, state.turn)
+        state.checkpoints.before(key, state.turn, hashlib.sha256(after).hexdigest())
     try:
         state.seen[key] = files.write(path, after, expect=None if before is None else of_bytes(before))
     finally:

@@ -44,13 +44,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A name in a folder; `rel` as Place.display. Size in bytes and mtime are 0 unless asked for."""
+    """A name in a folder; `rel` as Place.display. Size in bytes, mtime and mode are 0 unless asked for."""
 
     name: str
     rel: str
     kind: Kind
     size: int = 0
     mtime_ns: int = 0
+    mode: int = 0
 
 
 def kind_of(mode: int) -> Kind:
@@ -80,7 +81,7 @@ def digest(data: bytes) -> str:
 
 
 def entry_of(found: os.DirEntry[str], prefix: str, stats: bool) -> Entry:
-    size = mtime = 0
+    size = mtime = mode = 0
     if found.is_symlink():
         kind: Kind = "link"
     elif found.is_dir(follow_symlinks=False):
@@ -92,10 +93,10 @@ def entry_of(found: os.DirEntry[str], prefix: str, stats: bool) -> Entry:
     if stats:
         try:
             status = found.stat(follow_symlinks=False)
-            size, mtime = status.st_size, status.st_mtime_ns
+            size, mtime, mode = status.st_size, status.st_mtime_ns, stat.S_IMODE(status.st_mode)
         except OSError:
             pass
-    return Entry(found.name, prefix + found.name, kind, size, mtime)
+    return Entry(found.name, prefix + found.name, kind, size, mtime, mode)
 
 
 def _odd_kind(found: os.DirEntry[str]) -> Kind:

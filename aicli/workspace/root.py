@@ -143,6 +143,16 @@ class Workspace:
             except OSError as error:
                 raise fault(error, path, "remove") from error
 
+    def remove_folder(self, path: str) -> bool:
+        """Removes a folder if it is empty; else, or where it can't be, gives False."""
+        try:
+            with self._spot(path, "remove", follow=False) as spot:
+                where, how = spot.at()
+                os.rmdir(where, **how)
+                return True
+        except (WorkspaceError, OSError):
+            return False
+
     def status(self, path: str, *, follow: bool = True) -> os.stat_result | None:
         """What the system says of the path; None if nothing is there."""
         try:

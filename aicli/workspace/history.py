@@ -1,0 +1,299 @@
+"""What all runs changed in a workspace: listed, shown as diffs, taken back, within a bounded space."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import stat
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aicli.workspace import journal
+from aicli.workspace.blobs import BlobStore
+from aicli.workspace.diff import Diff, diff_bytes
+from aicli.workspace.faults import NotFound, WorkspaceError
+from aicli.workspace.gitindex import object_id, read_object
+from aicli.workspace.journal import ABSENT, Change, Group, Run, State
+from aicli.workspace.root import Workspace
+from aicli.workspace.snapshot import Snapshot, Snapshots
+
+
+class NothingToUndo(WorkspaceError):
+    """No turn is left that changed files and was not taken back."""
+
+
+class UndoRefused(WorkspaceError):
+    """Undo would overwrite later changes, or can't restore something; `conflicts` says why, by path."""
+
+    def __init__(self, conflicts: dict[str, str]) -> None:
+        lines = "".join(f"\n  {path}: {why}" for path, why in conflicts.items())
+        super().__init__(f"Nothing was undone:{lines}")
+        self.conflicts = conflicts
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What an undo did: files put back, files left alone (by path, with the reason), and how many turns."""
+
+    restored: tuple[str, ...]
+    left: dict[str, str]
+    turns: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileDiff:
+    """One file's change; `note` says what could not be shown."""
+
+    path: str
+    diff: Diff
+    note: str = ""
+
+
+@dataclass(slots=True)
+class _Plan:
+    path: str
+    target: State
+    expected: State
+    made: tuple[str, ...] = ()
+
+
+class History:
+    """All journals in `folder` that speak of `workspace`. Blocks; reading never raises for damaged records."""
+
+    def __init__(self, folder: Path, workspace: Workspace) -> None:
+        self.folder, self.workspace = folder, workspace
+        self.blobs = BlobStore(folder / "blobs")
+
+    def runs(self) -> list[Run]:
+        """Runs of this workspace, oldest first."""
+        root = str(self.workspace.root)
+        return [run for run in load_all(self.folder) if run.root == root]
+
+    def groups(self, run: str | None = None) -> list[Group]:
+        """Turns that changed files, newest first."""
+        return [g for r in reversed(self._picked(run)) for g in reversed(r.groups)]
+
+    def undo(self, turns: int = 1, *, run: str | None = None, force: bool = False) -> Undone:
+        """Takes back the last `turns` turns that changed files, of one run or of all.
+
+        Raises NothingToUndo, or UndoRefused (then nothing was touched) unless `force`.
+        """
+        for one in self._picked(run):
+            self._settle(one)
+        open_ = [g for g in self.groups(run) if g.changes and not g.undoes and not g.undone]
+        if not open_:
+            raise NothingToUndo("There is nothing to undo here.")
+        return self._take_back(open_[:turns], force)
+
+    def redo(self, *, run: str | None = None, force: bool = False) -> Undone:
+        """Takes back the last undo. Raises as `undo`."""
+        undos = [g for g in self.groups(run) if g.id.startswith("undo-") and g.changes and not g.undone]
+        if not undos:
+            raise NothingToUndo("There is no undo to take back here.")
+        return self._take_back(undos[:1], force)
+
+    def diff(self, run: str) -> list[FileDiff]:
+        """What a run changed and did not take back, file by file."""
+        for one in self._picked(run):
+            self._settle(one)
+        chosen = [g for g in self.groups(run) if not g.undone and not g.undoes]
+        return [d for p in sorted(_plans(chosen), key=lambda p: p.path) if (d := self._shown(p)) is not None]
+
+    def prune(self, limit: int, *, keep: str = "") -> None:
+        """Keeps to `limit` bytes: the oldest runs are forgotten first, then the oldest turns of run `keep`."""
+        sizes = {name: size for name, size, _ in self.blobs.all()}
+        if sum(sizes.values()) <= limit:
+            return
+        kept: set[str] = set()
+        room = limit
+        runs = load_all(self.folder)
+        for run in runs:
+            self._hold_open_command(run)
+        newest_first = runs[::-1]
+        for run in sorted(newest_first, key=lambda r: r.id != keep):
+            for group in reversed(run.groups):
+                refs = {s.sha for c in group.changes for s in (c.before, c.after)} - kept
+                room -= sum(sizes.get(ref, 0) for ref in refs)
+                if room >= 0:
+                    kept |= refs
+            if room >= 0:
+                kept |= run.refs
+            elif run.id != keep:
+                (self.folder / "runs" / f"{run.id}.jsonl").unlink(missing_ok=True)
+        self.blobs.sweep(kept)
+
+    def _hold_open_command(self, run: Run) -> None:
+        if run.open_command is None:
+            return
+        try:
+            shot = Snapshot.unpack(self.blobs.get(run.open_command["manifest"]) or b"", self.blobs)
+        except (ValueError, KeyError, TypeError, OSError):
+            return
+        run.refs.update(k.state.sha for k in shot.files.values())
+        run.refs.update((run.open_command["manifest"], run.open_command["index"]))
+
+    def _picked(self, run: str | None) -> list[Run]:
+        return [r for r in self.runs() if run is None or r.id == run]
+
+    def _settle(self, run: Run) -> None:
+        """A run that died during a shell command: what differs from its snapshot now counts as that command's change."""
+        record = run.open_command
+        if record is None:
+            return
+        try:
+            shot = Snapshot.unpack(self.blobs.get(record["manifest"]) or b"", self.blobs)
+            changes = Snapshots(self.workspace, self.blobs).changes(shot)
+        except (ValueError, KeyError, TypeError):
+            changes = []
+        journal.append(self.folder / "runs" / f"{run.id}.jsonl", settled(record, changes), sync=True)
+
+    def _take_back(self, groups: list[Group], force: bool) -> Undone:
+        plans = _plans(groups)
+        conflicts = {p.path: why for p in plans if (why := self._conflict(p))}
+        if conflicts and not force:
+            raise UndoRefused(conflicts)
+        restored: dict[str, None] = {}
+        left: dict[str, str] = {}
+        for run in dict.fromkeys(g.run for g in groups):
+            own = [g for g in groups if g.run == run]
+            self._take_back_run(run, own, restored, left)
+        return Undone(tuple(restored), left, len(groups))
+
+    def _take_back_run(self, run: str, groups: list[Group], restored: dict[str, None], left: dict[str, str]) -> None:
+        path = self.folder / "runs" / f"{run}.jsonl"
+        kind = "redo" if groups[0].undoes else "undo"
+        common = {"g": f"{kind}-{secrets.token_hex(4)}", "turn": groups[0].turn, "at": round(time.time(), 3)}
+        ids = [g.id for g in groups]
+        journal.append(path, [{"t": "undo", **common, "groups": ids}], sync=True)
+        for plan in _plans(groups):
+            why = self._restore(plan, path, common)
+            if why:
+                left[plan.path] = why
+            else:
+                restored[plan.path] = None
+        again = [other for g in groups for other in g.undoes]
+        marks = [{"t": "undone", **common, "groups": ids, "value": True}]
+        if again:
+            marks.append({"t": "undone", **common, "groups": again, "value": False})
+        journal.append(path, marks, sync=True)
+
+    def _restore(self, plan: _Plan, journal_path: Path, common: dict[str, Any]) -> str:
+        """Puts one file back; gives why not, or ""."""
+        try:
+            now, data = self._now(plan.path)
+            wanted = self._content(plan.target)
+            if plan.target.sha != ABSENT and wanted is None:
+                return "its old content is not kept any more"
+            if wanted is None and data is None:
+                return ""
+            if data is not None:
+                self.blobs.put(data)
+            record = {"t": "before", **common, "path": plan.path, "state": now.pack(), "next": plan.target.sha}
+            if plan.target.source == "git":
+                record["next"] = hashlib.sha256(wanted or b"").hexdigest()
+            journal.append(journal_path, [record], sync=True)
+            if wanted is None:
+                self.workspace.remove(plan.path)
+                for folder in reversed(plan.made):
+                    self.workspace.remove_folder(folder)
+            else:
+                self.workspace.write(plan.path, wanted, mode=plan.target.mode, mtime_ns=plan.target.mtime_ns)
+            after, _ = self._now(plan.path)
+            journal.append(
+                journal_path, [{"t": "after", **common, "path": plan.path, "state": after.pack()}], sync=False
+            )
+        except (WorkspaceError, OSError) as error:
+            return str(error)
+        return ""
+
+    def _conflict(self, plan: _Plan) -> str:
+        try:
+            now, data = self._now(plan.path)
+        except (WorkspaceError, OSError) as error:
+            return str(error)
+        if _is(plan.target, data) or (plan.target == State() and data is None):
+            return ""
+        if plan.target != State() and self._content(plan.target) is None:
+            return "its old content was not kept"
+        if plan.expected.source == "unknown":
+            return "it is not known what the run left there"
+        if plan.expected.sha != now.sha:
+            return "it was changed since" if data is not None else "it was removed since"
+        return ""
+
+    def _now(self, path: str) -> tuple[State, bytes | None]:
+        try:
+            status = self.workspace.status(path)
+            if status is None:
+                return State(ABSENT), None
+            data = self.workspace.read_bytes(path)
+        except NotFound:
+            return State(ABSENT), None
+        return State(hashlib.sha256(data).hexdigest(), stat.S_IMODE(status.st_mode), status.st_mtime_ns), data
+
+    def _content(self, state: State) -> bytes | None:
+        if state.sha == ABSENT or state.source == "unknown":
+            return None
+        if state.source == "git":
+            return read_object(self.workspace.root, state.sha)
+        return self.blobs.get(state.sha)
+
+    def _shown(self, plan: _Plan) -> FileDiff | None:
+        before, after = self._content(plan.target), self._content(plan.expected)
+        note = ""
+        if before is None and (plan.target.sha or plan.target.source != "blob"):
+            return FileDiff(plan.path, Diff("", 0, 0), "changed, but its old content was not kept")
+        if after is None and (plan.expected.sha or plan.expected.source != "blob"):
+            try:
+                now, after = self._now(plan.path)
+            except (WorkspaceError, OSError):
+                now, after = State(), None
+            if now.sha != plan.expected.sha:
+                note = "changed since by someone else; shown as it is now"
+        diff = diff_bytes(plan.path, before, after)
+        if before == after and plan.target.mode == plan.expected.mode:
+            return None
+        return FileDiff(plan.path, diff, note or ("" if diff.text else "only its mode changed"))
+
+
+def _is(state: State, data: bytes | None) -> bool:
+    if data is None or state.sha == ABSENT:
+        return False
+    return state.sha == (object_id(data) if state.source == "git" else hashlib.sha256(data).hexdigest())
+
+
+def _plans(groups: list[Group]) -> list[_Plan]:
+    """From turns, newest first: per file what it must become and what it must still be."""
+    plans: dict[str, _Plan] = {}
+    for group in groups:
+        for change in reversed(group.changes):
+            plan = plans.get(change.path)
+            if plan is None:
+                plans[change.path] = _Plan(change.path, change.before, change.after, change.made)
+            else:
+                plan.target, plan.made = change.before, change.made
+    return list(plans.values())
+
+
+def load_all(folder: Path) -> list[Run]:
+    """Every run that has a journal, oldest first."""
+    found = []
+    for path in (folder / "runs").glob("*.jsonl"):
+        try:
+            found.append((path.stat().st_mtime_ns, path))
+        except OSError:
+            continue
+    return [journal.load(path) for _, path in sorted(found)]
+
+
+def settled(record: dict[str, Any], changes: Iterable[Change]) -> list[dict[str, Any]]:
+    """The records that say what a command changed."""
+    common = {k: record[k] for k in ("g", "turn", "at")}
+    out: list[dict[str, Any]] = []
+    for change in changes:
+        out.append({"t": "before", **common, "path": change.path, "state": change.before.pack()})
+        out.append({"t": "after", **common, "path": change.path, "state": change.after.pack()})
+    return [*out, {"t": "settled", **common}]
