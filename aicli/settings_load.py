@@ -117,9 +117,8 @@ def load(
     environ = os.environ if environ is None else environ
     warnings: list[str] = []
     user = read(user_file())
-    _check(user.values, user)
     _keep_key_private(user)
-    layers = [Layer("user", _spelt(user.values), user)]
+    layers = [Layer("user", _checked(user), user)]
 
     ignored: Path | None = None
     dropped: dict[str, Any] = {}
@@ -128,8 +127,7 @@ def load(
         ignored = theirs
     elif theirs is not None:
         file = read(theirs)
-        _check(file.values, file)
-        kept, dropped = _tightening(_spelt(file.values), layers[0].values)
+        kept, dropped = _tightening(_checked(file), layers[0].values)
         warnings += [f"{file.where(k)}: {k} is ignored: a project can't set it to that" for k in dropped]
         layers.append(Layer("project", kept, file))
 
@@ -152,6 +150,14 @@ def _merge(layers: list[Layer]) -> tuple[dict[str, Any], dict[str, str]]:
             merged[key] = value
             origin[key] = layer.name
     return merged, origin
+
+
+def _checked(file: SettingsFile) -> dict[str, Any]:
+    """What the file says, by known keys; a table of ours that is empty says nothing."""
+    tables = {key.rpartition(".")[0] for key in fields()}
+    values = {k: v for k, v in file.values.items() if not (v == {} and k in tables)}
+    _check(values, file)
+    return _spelt(values)
 
 
 def _spelt(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from aicli import paths
 from aicli.agents.registry import AgentRegistry
 from aicli.agents.spec import AgentSpec
-from aicli.runtime import trusted
+from aicli.safety.trust import trusted
 from aicli.tools.base import Tool
 from aicli.tools.registry import ToolRegistry
 from aicli.ui.cells import pad_right

@@ -206,9 +206,10 @@ def _console() -> Console:
 
 
 def _load() -> Loaded:
-    from aicli.runtime import RunOptions, load
+    from aicli.safety.trust import trusted
+    from aicli.settings_load import load
 
-    loaded = load({}, RunOptions())
+    loaded = load(cwd=Path.cwd(), trusted=trusted(Path.cwd()))
     for warning in loaded.warnings:
         _console().complain(f"warn  {warning}")
     if loaded.ignored:
