@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from aicli import paths
+from aicli.content.messages import Message
+from aicli.sessions.export import as_markdown
+from aicli.sessions.log import RunLogger
+from aicli.sessions.store import Restored, Summary
+from tests.sessions.stories import a_run, answer, call
+from tests.support.schemas import check_line
+
+
+@pytest.fixture
+def kept(isolated: Path) -> Path:
+    """Two sessions: one of this folder, used last, one of another."""
+    folder = paths.state_folder() / "sessions"
+    for n, (name, cwd, task) in enumerate(
+        (("aaaa1111", "/elsewhere", "other"), ("bbbb2222", str(isolated), "修好 <b>&"))
+    ):
+        log = RunLogger(folder, name, head={"cwd": cwd})
+        for event in a_run(name, task, final="done"):
+            log.emit(event.model_copy(update={"cwd": cwd}) if event.type == "run_started" else event)
+        log.close()
+        os.utime(log.path, (1_700_000_000 + n, 1_700_000_000 + n))
+    return folder
+
+
+def test_list(aicli: Callable, kept: Path, isolated: Path) -> None:
+    lines = aicli("sessions", "list").out.splitlines()
+    assert [line[:8] for line in lines] == ["bbbb2222", "aaaa1111"]
+    assert "修好 <b>&" in lines[0] and "2 turns" in lines[0] and str(isolated) in lines[0] and "2023-11-14" in lines[0]
+    assert [s["id"] for s in json.loads(aicli("sessions", "list", "--here", "--json").out)] == ["bbbb2222"]
+
+
+def test_no_sessions_is_no_error(aicli: Callable) -> None:
+    ran = aicli("sessions", "list")
+    assert (ran.code, ran.out) == (0, "") and "no sessions" in ran.err
+
+
+def test_show_search_and_unknown_ids(aicli: Callable, kept: Path) -> None:
+    shown = aicli("sessions", "show", "bb").out
+    assert "## You" in shown and "read_file" in shown
+    assert "bbbb2222" in aicli("sessions", "search", "修好").out
+    assert aicli("sessions", "search", "nowhere at all").code == 0
+    ran = aicli("sessions", "show", "zz")
+    assert ran.code == 42 and "aicli sessions list" in ran.err
+
+
+@pytest.mark.parametrize("form", ["md", "html", "json"])
+def test_export(aicli: Callable, kept: Path, form: str, isolated: Path) -> None:
+    text = aicli("sessions", "export", "bbbb", "-f", form).out
+    assert aicli("sessions", "export", "bbbb", "-f", form, "-o", "out.x").code == 0
+    assert (isolated / "out.x").read_text(encoding="utf-8").strip() == text.strip()
+    assert "修好" in text
+    if form == "html":
+        assert "<b>" not in text and "&lt;b&gt;&amp;" in text and "<script" not in text and "http" not in text
+    if form == "json":
+        history = [Message.model_validate(m) for m in json.loads(text)["messages"]]
+        assert [m.role for m in history] == ["user", "model", "tool", "model"]
+
+
+def test_export_refuses_what_it_cannot_do(aicli: Callable, kept: Path) -> None:
+    assert aicli("sessions", "export", "bbbb", "-f", "pdf").code == 2
+    assert aicli("sessions", "export", "bbbb", "-o", "/nonexistent/x").code == 42
+
+
+def test_fork_delete_and_prune(aicli: Callable, kept: Path) -> None:
+    copy = aicli("sessions", "fork", "bbbb").out.strip()
+    assert (kept / f"{copy}.jsonl").exists()
+    assert aicli("sessions", "delete", copy[:6], "zz").code == 42
+    assert (kept / f"{copy}.jsonl").exists()
+    assert aicli("sessions", "delete", copy[:6]).code == 0
+    assert not (kept / f"{copy}.jsonl").exists()
+    assert "deleted 2 sessions" in aicli("sessions", "prune").err
+    assert list(kept.glob("*.jsonl")) == []
+
+
+def test_replay_shows_what_happened(aicli: Callable, kept: Path) -> None:
+    out = aicli("replay", "bb").out
+    assert out.startswith("> 修好 <b>&\n") and "ok    read   文件.txt" in out and "1 call" in out
+    for text in aicli("replay", "bb", "--json").out.split("\n")[:-1]:
+        check_line(json.loads(text))
+    assert aicli("replay", "zz").code == 42
+
+
+def test_replay_can_keep_the_pauses(aicli: Callable, kept: Path) -> None:
+    assert aicli("replay", "bb", "--speed", "1000").code == 0
+
+
+def test_fences_are_longer_than_those_inside(tmp_path: Path) -> None:
+    made = call("c1")
+    history = [Message(role="model", parts=(made,)), answer(made, "a\n````\nb")]
+    text = as_markdown(Restored("x", history), Summary("x"))
+    assert "`````\na\n````\nb\n`````" in text
