@@ -9,6 +9,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from aicli.paths import private_folder
+
 _FRESH = 600.0
 
 
@@ -27,7 +29,7 @@ class BlobStore:
         if self.touch(name):  # young again: not to be swept while its record is still to come
             return name
         if name[:2] not in self._made:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            private_folder(path.parent)
             self._made.add(name[:2])
         temporary = path.with_name(f"tmp-{os.getpid()}-{secrets.token_hex(6)}")
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)

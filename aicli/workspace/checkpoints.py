@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from aicli.paths import private_folder
 from aicli.workspace import journal
 from aicli.workspace.blobs import BlobStore
 from aicli.workspace.faults import NotFound, WorkspaceError
@@ -185,6 +186,6 @@ class Checkpoints:
         if not self._begun:
             if not self.journal.exists():
                 records = [self._head(), *records]
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            private_folder(self.folder)
             self._begun = True
         journal.append(self.journal, records, sync=sync)

@@ -33,27 +33,25 @@ def diff_bytes(path: str, before: bytes | None, after: bytes | None) -> Diff:
 
 def diff_text(path: str, old: str, new: str, *, created: bool = False, deleted: bool = False) -> Diff:
     """From one text to another, by lines; a change of line ends alone is said in words."""
-    a, b = split_lines(old), split_lines(new)
+    a, b = _marked(old), _marked(new)
     head = f"--- {'/dev/null' if created else 'a/' + path}\n+++ {'/dev/null' if deleted else 'b/' + path}\n"
     if a == b:
         return Diff(head + _ends(old, new) if old != new or created or deleted else "", 0, 0)
-    a_end, b_end = _unfinished(old), _unfinished(new)
     body, added, removed = _hunks(a, b)
-    notes = []
-    if a_end != b_end:
-        notes.append(f"\\ No newline at end of {'old' if a_end else 'new'} file\n")
-    return Diff(head + body + "".join(notes), added, removed)
+    return Diff(head + body, added, removed)
 
 
-def _unfinished(text: str) -> bool:
-    return bool(text) and not text.endswith(("\n", "\r"))
+def _marked(text: str) -> list[str]:
+    """The lines, the last one with a mark if it has no line end: so it differs from one that has."""
+    lines = split_lines(text)
+    if text and not text.endswith(("\n", "\r")):
+        lines[-1] += "\n\\ No newline at end of file"
+    return lines
 
 
 def _ends(old: str, new: str) -> str:
     if not old and not new:
         return ""
-    if _unfinished(old) != _unfinished(new):
-        return f"\\ No newline at end of {'old' if _unfinished(old) else 'new'} file\n"
     return "\\ Only line ends differ\n"
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from aicli.paths import private_folder
+
 ABSENT = ""
 
 
@@ -77,7 +79,7 @@ class Run:
 
 def append(path: Path, records: Iterable[dict[str, Any]], *, sync: bool) -> None:
     """Adds records in one write. With `sync` they are on the disk before this returns. Raises OSError."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_folder(path.parent)
     data = "".join(json.dumps(r, ensure_ascii=True, separators=(",", ":")) + "\n" for r in records).encode()
     fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
     try:
