@@ -10,10 +10,10 @@ HEAVY = ("httpx", "pydantic", "rich", "prompt_toolkit", "questionary", "asyncio"
 
 def modules_after(*args: str) -> set[str]:
     code = (
-        "import sys\nsys.argv = ['aicli', *{args!r}]\nfrom aicli.__main__ import main\n"
+        f"import sys\nsys.argv = ['aicli', *{list(args)!r}]\nfrom aicli.__main__ import main\n"
         "try:\n    main()\nexcept SystemExit:\n    pass\n"
         "sys.stderr.write('\\n'.join(sys.modules))"
-    ).format(args=list(args))
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30)
     return {name.split(".")[0] for name in done.stderr.split()}
 
