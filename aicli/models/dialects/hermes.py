@@ -6,16 +6,13 @@ import re
 from collections.abc import Generator, Mapping
 
 from aicli.models.dialects.calls import Tools, name_in, read_calls
-from aicli.models.dialects.reader import Family, Read, Reader, wait_for
+from aicli.models.dialects.reader import Family, Read, Reader, stray, wait_for
 
 _TAGS = {
     "<tool_call>": "</tool_call>",
     "<tool_calls>": "</tool_calls>",
     "<longcat_tool_call>": "</longcat_tool_call>",
     "<TOOLCALL>": "</TOOLCALL>",
-    "<function_call>": "</function_call>",
-    "<|tool_call|>": "<|/tool_call|>",
-    "<|tool_call>": "<tool_call|>",
 }
 _STARTS = re.compile(r"""\s*(?:```\w*\s*)?(?:\[\s*\]?\s*)?(?:\{\s*["'}]|\[\s*\]|\{\s*\{)""")
 
@@ -63,6 +60,7 @@ def _openers(tools: Tools) -> Mapping[str, Read]:
     for opener, closer in _TAGS.items():
         also = ("<tool_call>",) if opener == "<tool_calls>" else ()
         table[opener] = tagged((closer,), (opener, *also), "hermes")
+        table[closer] = stray
     return table
 
 

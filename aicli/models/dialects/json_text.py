@@ -123,6 +123,7 @@ def _fence(reader: Reader, opener: str) -> Generator[None, None, bool]:
         return False
     fence = opener + head.group(1)
     inside = ahead[head.end() :].lstrip()
+    code = _names_call(inside, reader.tools)
     opening = opener + reader.source.take(head.end())
     info = head.group(2).strip().lower()
     if info not in _CALL_INFO or not _may_hold_call(inside, reader, info):
@@ -133,7 +134,7 @@ def _fence(reader: Reader, opener: str) -> Generator[None, None, bool]:
         body, closer = yield from reader.framed_json((fence,))
     else:
         body, closer = yield from _until_fence(reader, fence)
-    calls = [] if not closer and reader.truncated else reader.nested(body.strip())
+    calls = [] if not closer and reader.truncated else reader.nested(("\0tool_code\n" if code else "") + body.strip())
     if calls:
         reader.maybe(calls, opening + body + closer, "json" if inside[:1] in ("{", "[") else calls[0].dialect)
     else:

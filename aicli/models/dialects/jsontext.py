@@ -10,7 +10,9 @@ from typing import Any
 from aicli.models.dialects.typed import literal
 
 _OUTSIDE = re.compile(r"""["'{}\[\]]""").search
+_WITH_PARENS = re.compile(r"""["'{}\[\]()]""").search
 _ODD = re.compile(r"""["'{}\[\]]|[^\s\w:,.+-]""").search
+_CLOSERS = {"{": "}", "[": "]", "(": ")"}
 _IN_DOUBLE = re.compile(r'["\\]').search
 _IN_SINGLE = re.compile(r"['\\]").search
 _DECODER = json.JSONDecoder(strict=False)
@@ -23,9 +25,9 @@ class Balance:
     `stop_at_odd`: a character that JSON has no place for, outside strings, ends it too.
     """
 
-    def __init__(self, *, stop_at_odd: bool = False) -> None:
+    def __init__(self, *, stop_at_odd: bool = False, parens: bool = False) -> None:
         self.odd = False
-        self._search = _ODD if stop_at_odd else _OUTSIDE
+        self._search = _ODD if stop_at_odd else _WITH_PARENS if parens else _OUTSIDE
         self.open: list[str] = []
         self.quote = ""
         self.started = False
@@ -55,20 +57,23 @@ class Balance:
 
     def _outside(self, text: str, i: int) -> int:
         match = self._search(text, i)
+        if match and match.group() in "()" and self._search is _ODD:
+            self.odd = self.done = True
+            return match.start()
         gap = text[i : match.start() if match else len(text)].rstrip()
         self._before = gap[-1] if gap else self._before
         if match is None:
             return len(text)
         char = match.group()
-        if char not in "\"'{}[]":
+        if char not in "\"'{}[]()":
             self.odd = self.done = True
             return match.start()
-        if char == '"' or (char == "'" and self._before in "{[,:("):
+        if char == '"' or (char == "'" and self._before in "{[,:(="):
             self.quote = char
-        elif char in "{[":
-            self.open.append("}" if char == "{" else "]")
+        elif char in _CLOSERS:
+            self.open.append(_CLOSERS[char])
             self.started = True
-        elif char in "}]":
+        elif char in "}])":
             if char in self.open:
                 while self.open.pop() != char:
                     pass

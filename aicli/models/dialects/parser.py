@@ -128,7 +128,10 @@ class Parser:
                 after = after.replace(token, "")
             if after.strip():
                 return False
-        self._reader.mark()
+        reader = self._reader
+        reader.mark()
+        if reader.thinking and marker in thinking.MESSAGE_ENDS:
+            reader.thinking = reader.thought = reader.began = False
         return True
 
     def _think_opener(self, marker: str) -> bool:
@@ -227,7 +230,9 @@ def _openers(tools: Tools, first: Family | None) -> tuple[Mapping[str, list[Read
     sure: dict[str, list[Read]] = {}
     loose: dict[str, list[Read]] = {}
     ordered = sorted(families(), key=lambda f: f is not first)
-    for each in ordered if tools else ():
+    for each in ordered:
+        if not tools and not each.always:
+            continue
         for table, openers in ((sure, each.openers(tools)), (loose, each.loose(tools))):
             for literal, read in openers.items():
                 table.setdefault(literal, []).append(read)

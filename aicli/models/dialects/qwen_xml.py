@@ -8,7 +8,7 @@ from collections.abc import Generator, Mapping
 from aicli.models.dialects.calls import Call, Tools
 from aicli.models.dialects.calls import arguments as read_arguments
 from aicli.models.dialects.jsontext import read as read_json
-from aicli.models.dialects.reader import Family, Read, Reader, wait_for
+from aicli.models.dialects.reader import Family, Read, Reader, stray, wait_for
 from aicli.models.dialects.tags import Form, read_call
 
 _FORM = Form(
@@ -69,7 +69,8 @@ def _function(reader: Reader, name: str, head: str) -> Generator[None, None, Non
 
 
 def _openers(tools: Tools) -> Mapping[str, Read]:
-    return {"<tool_call>": _block, "<seed:tool_call>": _block, "<function=": _bare}
+    closers = dict.fromkeys(("</tool_call>", "</seed:tool_call>", "</function>", "</parameter>"), stray)
+    return {"<tool_call>": _block, "<seed:tool_call>": _block, "<function=": _bare, **closers}
 
 
 FAMILIES = (

@@ -28,6 +28,7 @@ class Family:
     loose: Callable[[Tools], Mapping[str, Read]] = lambda tools: {}
     aliases: tuple[str, ...] = ()
     start: Read | None = None
+    always: bool = False  # its openers also part thinking from content, so they hold without tools too
 
 
 @dataclass
@@ -66,6 +67,11 @@ class Reader:
     @property
     def line_start(self) -> bool:
         return self.last.rstrip(" \t").endswith("\n")
+
+    @property
+    def after_call(self) -> bool:
+        """Nothing but white space has been said since the last call."""
+        return self._latest is not None
 
     @property
     def quoted(self) -> bool:
@@ -190,10 +196,11 @@ class Reader:
         events, self._events = self._events, []
         return events
 
-    def json_value(self) -> Generator[None, None, tuple[str, bool]]:
-        """The balanced text from the next character on, and whether it ended."""
-        balance = Balance()
-        pieces: list[str] = []
+    def json_value(self, first: str = "", *, parens: bool = False) -> Generator[None, None, tuple[str, bool]]:
+        """The balanced text of `first` and what follows, and whether it ended. `parens` count as brackets too."""
+        balance = Balance(parens=parens)
+        balance.feed(first)
+        pieces = [first]
         while True:
             text = yield from self.source.chunk()
             if not text:
@@ -246,10 +253,20 @@ _ILLUSTRATES = re.compile(
 ).search
 
 
+def stray(reader: Reader, opener: str) -> Generator[None, None, bool]:
+    """Drops a closer that is one too many behind a call."""
+    if False:
+        yield
+    if not reader.after_call:
+        return False
+    reader.mark()
+    return True
+
+
 def wait_for(source: Source, pattern: re.Pattern[str], length: int) -> Generator[None, None, re.Match[str] | None]:
     """Matches the pattern against the next `length` characters; nothing is read."""
     text = yield from source.peek(length)
     return pattern.match(text)
 
 
-__all__ = ["Family", "Read", "Reader", "Wait", "wait_for"]
+__all__ = ["Family", "Read", "Reader", "Wait", "stray", "wait_for"]

@@ -17,7 +17,7 @@ from aicli.models.dialects.typed import convert
 
 @dataclass(frozen=True)
 class Form:
-    """The literals of one shape. A head runs from `*_open` to `head_end`; `key` reads (name, attributes) out of it.
+    """The literals of one shape. A head runs from `*_open` to a `head_ends`; `key` reads (name, attributes) out of it.
 
     `block_open` and `block_close` are the tags around calls. `value` turns (text, attributes, schema) into a value.
     """
@@ -28,7 +28,9 @@ class Form:
     param_close: tuple[str, ...]
     block_open: tuple[str, ...] = ()
     block_close: tuple[str, ...] = ()
-    head_end: str = ">"
+    head_ends: tuple[str, ...] = (">",)
+    value_open: str = ""
+    trim: bool = True  # one newline at each end of a value belongs to the markup
     key: Callable[[str], tuple[str, Mapping[str, str]]] = lambda head: (head.strip(), {})
     value: Callable[[str, Mapping[str, str], JsonObject | None], Any] = lambda text, attrs, schema: convert(
         text, schema
@@ -115,15 +117,20 @@ def _from_json(call: _Reading, text: str, dialect: str, closed: bool) -> None:
 
 def _parameter(call: _Reading) -> Generator[None, None, bool]:
     """Reads one parameter whose opener has been read. False: it never ended."""
-    form = call.form
-    head, end = yield from call.collect((form.head_end, "\n"))
-    if end != form.head_end:
+    form, reader = call.form, call.reader
+    head, end = yield from call.collect((*form.head_ends, *form.param_close, *form.call_close, *form.block_close))
+    if end not in form.head_ends:
         return False
     key, attrs = form.key(head)
+    if form.value_open and end != form.value_open:
+        ahead = yield from reader.source.peek(len(form.value_open) + 16)
+        if (at := ahead.find(form.value_open)) >= 0 and not ahead[:at].strip("\\n \r\n"):
+            call.raw.append(reader.source.take(at + len(form.value_open)))
     text, whole = yield from _value(call)
     if whole:
-        schema = call.reader.tools.properties(call.name).get(key)
-        call.args[key] = form.value(one_newline_less(text), attrs, schema if isinstance(schema, dict) else None)
+        schema = reader.tools.properties(call.name).get(key)
+        text = one_newline_less(text) if form.trim else text
+        call.args[key] = form.value(text, attrs, schema if isinstance(schema, dict) else None)
     return whole
 
 
@@ -183,16 +190,26 @@ def _ends_value(call: _Reading, marker: str, ahead: str) -> bool:
         return not after or after.startswith(expected)
     if marker in form.param_open:
         known = call.reader.tools.properties(call.name)
-        head = ahead.split(form.head_end, 1)[0]
-        return form.head_end in ahead and (not known or form.key(head)[0] in known)
+        found = [ahead.find(end) for end in form.head_ends if end in ahead]
+        return bool(found) and (not known or form.key(ahead[: min(found)])[0] in known)
     if marker in form.call_close:
         expected = (*form.block_close, *form.block_open, *form.call_open, "<|")
         return not after or after.startswith(expected)
     return marker in form.block_close and (not after or after.startswith((*form.block_open, "<|")))
 
 
-_NEWLINE_FIRST = re.compile(r"^\r?\n")
-_NEWLINE_LAST = re.compile(r"\r?\n$")
+_ATTRIBUTE = re.compile(r"""([\w.:-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
+
+
+def attributes(head: str) -> dict[str, str]:
+    """The attributes of a tag's head, quoted or not."""
+    return {m[1]: next((g for g in m.groups()[1:] if g is not None), "") for m in _ATTRIBUTE.finditer(head)}
+
+
+def named_head(head: str) -> tuple[str, Mapping[str, str]]:
+    """(the name attribute, all attributes); a head that is only a quoted word is the name."""
+    found = attributes(head)
+    return found.get("name", head.strip().strip("=\"' ")), found
 
 
 def one_newline_less(text: str) -> str:

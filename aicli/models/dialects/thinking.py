@@ -13,6 +13,7 @@ PAIRS: dict[str, str] = {
     "◁think▷": "◁/think▷",
     "<|START_THINKING|>": "<|END_THINKING|>",
     "<|channel>thought": "<channel|>",
+    "<|channel>": "<channel|>",
     "<|inner_prefix|>": "<|inner_suffix|>",
     "<|begin_of_thought|>": "<|end_of_thought|>",
     "<|think|>": "<|/think|>",
@@ -35,3 +36,6 @@ END_TOKENS = frozenset(
 """Dropped from text. Those of LAST_ONLY are ordinary markup elsewhere and count only at the very end."""
 
 LAST_ONLY = frozenset({"</s>", "<eos>"})
+
+MESSAGE_ENDS = frozenset({"<|end|>", "<|return|>"})
+"""End tokens that close thinking, where thinking is a message of its own."""

@@ -1,0 +1,137 @@
+"""Calls written as Python: `[f(a=1, b="x"), g()]` (Llama 4 and 3.2, ToolACE, LFM2, OLMo 3, Gemma's tool_code)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Mapping, Sequence
+
+from aicli.models.dialects import pyscan
+from aicli.models.dialects.calls import Call, Tools, read_calls
+from aicli.models.dialects.reader import Family, Read, Reader, stray, wait_for
+from aicli.models.dialects.source import Markers
+
+_START = re.compile(r"\s*(?:\[\s*\]|\[?\s*[A-Za-z_][\w.\-]*\s*\(|\[?\s*\{)")
+_BARE = re.compile(r"\s*([A-Za-z_][\w.\-]*)\s*\(")
+
+
+def _tagged(closers: Sequence[str], opener_again: str, dialect: str) -> Read:
+    def read(reader: Reader, opener: str) -> Generator[None, None, bool]:
+        if not (yield from wait_for(reader.source, _START, 200)):
+            return False
+        markers = Markers((*closers, opener_again))
+        body, ended_by = yield from reader.source.collect(markers)
+        if ended_by == opener_again:
+            reader.source.unread(ended_by)
+        text = opener + body + (ended_by if ended_by in closers else "")
+        _settle(reader, body.strip(), bool(ended_by), text, dialect)
+        return True
+
+    return read
+
+
+def _settle(reader: Reader, body: str, closed: bool, text: str, dialect: str) -> None:
+    if not closed and reader.truncated:
+        reader.unreadable(_name(body), text, "the reply was cut off by the length limit", dialect)
+        return
+    try:
+        rest = ""
+        if re.match(r"\[?\s*\{", body):
+            calls, rest = read_calls(body, reader.tools, closed=closed)
+        else:
+            calls, rest = _python(body, reader.tools)
+    except ValueError as error:
+        reader.unreadable(_name(body), text, str(error), dialect)
+        return
+    if calls:
+        reader.call(calls, dialect)
+        if rest.strip() and not closed:
+            reader.plain(rest)
+    elif body.replace(" ", "") in ("[]", ""):
+        reader.mark()
+    else:
+        reader.unreadable(_name(body), text, "the arguments are not literal values", dialect)
+
+
+def _python(body: str, tools: Tools) -> tuple[list[Call], str]:
+    found, rest = pyscan.calls(body)
+    return [Call(tools.named(name), args) for name, args in found], rest
+
+
+def _name(body: str) -> str:
+    match = re.match(r"\[?\s*([A-Za-z_][\w.\-]*)\s*\(", body)
+    return match.group(1) if match else ""
+
+
+def _bare(reader: Reader, opener: str) -> Generator[None, None, bool]:
+    """A list of calls without any marker, from the start of a line; only declared names."""
+    if not (reader.line_start or reader.after_call):
+        return False
+    head = yield from wait_for(reader.source, _BARE, 160)
+    if head is None or not reader.tools.find(head.group(1)):
+        return False
+    body, whole = yield from reader.json_value(opener, parens=True)
+    after = yield from reader.source.peek(24)
+    calls: list[Call] = []
+    rest = ""
+    if whole or not reader.truncated:
+        try:
+            calls, rest = _python(body, reader.tools)
+        except ValueError:
+            calls = []
+    line_ends = re.match(r"[ \t]*(?:\n|\r|$|<|```|;)", after)
+    if calls and whole and line_ends and not rest.strip() and all(reader.tools.find(c.name) for c in calls):
+        reader.maybe(calls, body, "pythonic")
+    else:
+        reader.plain(body)
+    return True
+
+
+_OLMO = re.compile(r"\s*[A-Za-z_][\w.\-]*\s*\(")
+
+
+def _olmo(reader: Reader, opener: str) -> Generator[None, None, bool]:
+    if not (yield from wait_for(reader.source, _OLMO, 160)):
+        return False
+    body, closer = yield from reader.source.collect(Markers(("</function_calls>",)))
+    _settle(reader, body.strip(), bool(closer), opener + body + closer, "olmo3")
+    return True
+
+
+def _code(reader: Reader, opener: str) -> Generator[None, None, bool]:
+    """The inside of a tool_code fence: calls by name, one a line, perhaps printed."""
+    body, _ = yield from reader.source.collect(Markers(()))
+    text = "\n".join(re.sub(r"^\s*print\s*\((.*)\)\s*$", r"\1", line) for line in body.strip().split("\n"))
+    try:
+        calls, rest = _python(text, reader.tools)
+    except ValueError:
+        calls, rest = [], text
+    if not calls or rest.strip() or not all(reader.tools.find(c.name) for c in calls):
+        reader.plain(body)
+    else:
+        reader.call(calls, "pythonic")
+    return True
+
+
+def _openers(tools: Tools) -> Mapping[str, Read]:
+    ends = ("<|python_end|>", "<|eom|>", "<|eot|>", "<|eot_id|>")
+    return {
+        "<|python_start|>": _tagged(ends, "<|python_start|>", "pythonic"),
+        "<|python_end|>": stray,
+        "\0tool_code\n": _code,
+    }
+
+
+def _lfm2(tools: Tools) -> Mapping[str, Read]:
+    start, end = "<|tool_call_start|>", "<|tool_call_end|>"
+    return {start: _tagged((end, "<|im_end|>"), start, "lfm2"), end: stray}
+
+
+FAMILIES = (
+    Family("pythonic", _openers, loose=lambda tools: {"[": _bare}, aliases=("llama4", "llama4_pythonic", "toolace")),
+    Family("lfm2", _lfm2, aliases=("lfm2_5", "lfm25", "liquid")),
+    Family(
+        "olmo3",
+        lambda tools: {"<function_calls>": _olmo, "</function_calls>": stray},
+        aliases=("olmo", "olmo_3"),
+    ),
+)
