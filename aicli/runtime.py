@@ -14,11 +14,13 @@ from aicli.agents.registry import AgentRegistry
 from aicli.assembly import make_agent
 from aicli.clean import Redactor
 from aicli.content.kinds import PermissionMode
-from aicli.errors import SandboxError, UsageError
+from aicli.errors import UsageError
 from aicli.models.orchestrator import MultiModelOrchestrator
 from aicli.safety import sandbox as sandboxes
 from aicli.safety import trust
+from aicli.safety.confined import Sandbox
 from aicli.safety.policy import Policy
+from aicli.safety.rules import parse_rules
 from aicli.safety.secrets import Keys, all_secrets
 from aicli.session import RunOptions, Session
 from aicli.sessions.log import RunLogger, new_id
@@ -59,10 +61,12 @@ async def build(loaded: Loaded, host: Host, options: RunOptions) -> Session:
     restored = _restored(store, options, cwd)
     log = None if options.ephemeral else _log(store, options, restored, redact, cwd)
     session_id = log.session_id if log else options.session_id or (restored.id if restored else new_id())
-    box = sandboxes.detect(settings.sandbox.mode, workspace.root, settings.sandbox.read)
+    box = sandboxes.detect(settings.sandbox.mode, workspace.root, settings.sandbox.read, options.add_dirs)
+    tools = _tools(options, cwd, trusts)
+    rules = settings.permissions
     policy = Policy(
-        mode=_mode(loaded, host, restored, box.status),
-        rules=settings.permissions,
+        mode=_mode(loaded, host, restored, box),
+        rules=parse_rules(rules.deny, rules.ask, rules.allow, known=tools.names),
         workspace=workspace,
         headless=not host.present,
         sandbox_status=box.status,
@@ -76,7 +80,6 @@ async def build(loaded: Loaded, host: Host, options: RunOptions) -> Session:
         log_http=options.log_http,
         record=options.record,
         replay=options.replay,
-        redact=redact,
         cache_dir=paths.cache_folder(),
     )
     session = Session(
@@ -88,7 +91,7 @@ async def build(loaded: Loaded, host: Host, options: RunOptions) -> Session:
         policy=policy,
         orchestrator=orchestrator,
         workspace=workspace,
-        tools=_tools(options, cwd, trusts),
+        tools=tools,
         agents=_agents(options, cwd, trusts),
         context=tuple(context_files(workspace.root, cwd)) if trusts else (),
         redact=redact,
@@ -130,7 +133,9 @@ def _state(
     project = paths.project_folder(workspace.root) / "memory.md" if trusts else None
     return RunState(
         workspace=workspace,
-        checkpoints=Checkpoints(paths.state_folder() / "checkpoints", workspace, session_id),
+        checkpoints=Checkpoints(
+            paths.state_folder() / "checkpoints", workspace, session_id, limit_mb=settings.sessions.undo_mb
+        ),
         memory=None if options.bare else MemoryStore(paths.config_folder() / "memory.md", project),
         sandbox=box,
         jobs=Jobs(),
@@ -157,18 +162,13 @@ def _agents(options: RunOptions, cwd: Path, trusts: bool) -> AgentRegistry:
     return AgentRegistry([*folders, paths.project_folder(cwd) / "agents"] if trusts else folders)
 
 
-def _mode(loaded: Loaded, host: Host, restored: Restored | None, sandbox: str) -> PermissionMode:
+def _mode(loaded: Loaded, host: Host, restored: Restored | None, sandbox: Sandbox) -> PermissionMode:
     """Flag, settings or the resumed session's; else default where somebody can answer, dont-ask where nobody can."""
-    said = loaded.settings.permissions.mode
+    said: str = loaded.settings.permissions.mode
     if not said and restored and restored.mode and host.present:
         said = restored.mode
     mode = PermissionMode(said) if said else PermissionMode.DEFAULT if host.present else PermissionMode.DONT_ASK
-    root = hasattr(os, "geteuid") and os.geteuid() == 0
-    if mode is PermissionMode.BYPASS and root and sandbox == "none":
-        raise SandboxError(
-            "permission mode bypass as root needs a sandbox, and there is none here",
-            hint="Install bubblewrap, or say --sandbox off",
-        )
+    sandboxes.check_bypass(mode, sandbox)
     return mode
 
 

@@ -27,6 +27,7 @@ from aicli.content.events import (
     RunFinished,
     RunStarted,
     ToolFinished,
+    TurnStarted,
 )
 from aicli.content.messages import Message
 from aicli.content.parts import ContentPart, JsonObject, TextPart
@@ -259,10 +260,14 @@ class Agent:
         effects: list[ToolFinished] = []
 
         def watched(event: AgentEvent) -> None:
-            if isinstance(event, ToolFinished) and event.result.data.get("files_changed"):
+            if isinstance(event, TurnStarted) and self.state:
+                self.state.turn = event.n
+            elif isinstance(event, ToolFinished) and event.result.data.get("files_changed"):
                 effects.append(event)
             emit(event)
 
+        if self.state and self.state.checkpoints:
+            self.state.checkpoints.new_task()
         try:
             emit(self._run_started(task))
             finished = await self._work(task, schema, watched, effects)
