@@ -200,10 +200,20 @@ class Policy:
         silent = read_only(command, self.workspace, cwd, git=self.sandbox_status != "off") is not None
         out: list[Decided] = []
         for part in found:
-            verdict = self._part(part, cwd, silent)
+            if moved := self._moved(part, cwd):
+                cwd = moved
+            verdict = self._part(part, cwd, silent or bool(moved))
             if verdict is not None:
                 out.append(Decided(part.text or command, verdict))
         return out or [Decided(command, Verdict("ask", "it is not understood", "not understood"))]
+
+    def _moved(self, part: Part, cwd: str) -> str:
+        """Where a plain `cd` into a folder of the workspace leads, else ""."""
+        if part.argv[:1] != ("cd",) or len(part.argv) != 2 or not part.plain or not part.argv[1] or not self.workspace:
+            return ""
+        target = gates.target_of(self.workspace, os.path.join(cwd, part.argv[1]))
+        inside = target.real is not None and not target.wrong and os.path.isdir(target.real.path)
+        return os.path.normpath(os.path.join(cwd, part.argv[1])) if inside else ""
 
     def _part(self, part: Part, cwd: str, silent: bool) -> Verdict | None:
         """The verdict on one simple command; None for a wrapper that nothing refuses, for what it runs is judged."""

@@ -11,7 +11,7 @@ from aicli.content.parts import JsonObject
 from aicli.safety.gates import Target, holds_secret
 from aicli.safety.rules import BUILTIN, host_of
 from aicli.safety.shell_parts import Part
-from aicli.workspace.protected import is_protected
+from aicli.workspace.protected import is_protected, is_secret
 
 
 def _words(text: str) -> frozenset[str]:
@@ -34,7 +34,7 @@ def shell_rule(parts: tuple[Part, ...], silent: tuple[Part, ...]) -> str:
         return ""
     argv = [w for w in open_parts[0].argv if w is not None]
     name, rest = argv[0], argv[1:]
-    if name in _NEVER or any(len(w) > 200 or not w.isprintable() for w in argv):
+    if name in _NEVER or any(len(w) > 200 or not w.isprintable() or is_secret(w) for w in argv):
         return ""
     if name in _WHOLE:
         return f"shell({name} *)"
