@@ -44,6 +44,9 @@ def load(flags: Mapping[str, object], options: RunOptions, environ: Mapping[str,
     """Settings for this run. Raises ConfigError; UsageError when the folder is not there."""
     if not options.cwd.is_dir():
         raise UsageError(f"there is no folder {str(options.cwd)!r}")
+    provider, colon, _ = options.model.partition(":")
+    if colon and flags.get("base_url") and not flags.get("provider"):
+        flags = {**flags, "provider": provider}  # an address and a model said together belong together
     return settings_load.load(
         flags, cwd=options.cwd, trusted=not options.bare and trusted(options.cwd, options.trust), environ=environ
     )
