@@ -62,7 +62,8 @@ class WireModel:
         self.quirks = quirks
         self._wire = wire
         self._link = link
-        self._window = window
+        self._ask_window = window
+        self._asked_window = False
         self._replies = 0
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
@@ -100,14 +101,18 @@ class WireModel:
                 await self._wait(error, attempt)
 
     async def _learn_window(self) -> None:
-        if self._window is None or self._replies == 0:
-            return
-        ask, self._window = self._window, None
-        if self.info.window is None:
-            try:
-                self.info = replace(self.info, window=await ask())
-            except (ModelError, AttributeError, TypeError, ValueError):
-                pass  # a server that tells nothing, or something else under that address
+        if self.info.window is None and self._replies > 0 and not self._asked_window:
+            self._asked_window = True
+            self.info = replace(self.info, window=await self.real_window())
+
+    async def real_window(self) -> int | None:
+        """The context in tokens as the server tells it now, None where it tells nothing."""
+        if self._ask_window is None:
+            return None
+        try:
+            return await self._ask_window()
+        except (ModelError, AttributeError, TypeError, ValueError):
+            return None  # a server that tells nothing, or something else under that address
 
     async def _wait(self, error: ModelError, attempt: int) -> None:
         """Sleeps before the next attempt, or raises `error` when there is none."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from aicli.content.messages import Message
@@ -189,7 +190,15 @@ async def model(name: str, link: Link) -> Model:
             info, thinking="thinking" in can, images="vision" in can, tools="native" if "tools" in can else "text"
         )
     lacks = frozenset({"no_tools"} if info.tools == "text" else ())
-    return WireModel(info, OllamaWire(link), link, lacks)
+    return WireModel(info, OllamaWire(link), link, lacks, partial(loaded_window, link, name))
+
+
+async def loaded_window(link: Link, name: str) -> int | None:
+    """The context with which the model is loaded now, by /api/ps; None when it is not loaded. Raises ModelError."""
+    call = HttpCall(join(link.base_url, "/api/ps"), None, _headers(link), method="GET", asked=link.asked(name))
+    rows = (await link.http.fetch(call, timeout=2)).get("models") or ()
+    names = (name, f"{name}:latest")
+    return next((r.get("context_length") for r in rows if r.get("name") in names or r.get("model") in names), None)
 
 
 def capabilities(shown: JsonObject) -> tuple[list[str] | None, int | None]:
