@@ -1,4 +1,4 @@
-"""Leading a small model by steps: a request as few-shot dialogue and schema, and the JSON it writes as events."""
+"""Leading a small model by steps: a request as few-shot dialogue and grammar, and the JSON it writes as events."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from aicli.content.messages import Message
 from aicli.content.parts import FunctionCallPart, FunctionResponsePart, JsonObject, TextPart
 from aicli.content.request import ModelRequest, ToolSpec
 from aicli.content.stream import CallDelta, StreamEvent, TextDelta, new_id
+from aicli.models.embedded.contents import Seen, seen
+from aicli.models.embedded.grammar import Grammar
 
 ANSWER = "answer"
 ENOUGH = "If the result is enough, answer."
@@ -34,6 +36,11 @@ REPEATED_CHARS = 600
 READ_ONLY = frozenset({"ls", "read_file", "grep", "glob", "read_many_files"})
 _PREFACES = ("Files here:\n", "The folder is empty.")
 _FRAME = "You are aicli,"
+_MISUSED = re.compile(
+    r"No such file or directory|command not found|: not found|Permission denied|missing operand|invalid option"
+    r"|cannot |can't open"
+)
+MOST_EDITABLE = 4
 Chat = list[dict[str, str]]
 
 
@@ -158,10 +165,11 @@ def step_text(name: str, args: JsonObject) -> str:
 
 def result_text(response: FunctionResponsePart, task: str) -> str:
     """A result with the task again, so that the model needs to look nowhere else."""
-    head = "Error" if response.is_error else "Result"
+    failed = has_failed(response)
+    head = "Error" if failed else "Result"
     again = task if len(task) <= REPEATED_CHARS else task[:REPEATED_CHARS] + "…"
     stop = "" if again.endswith((".", "!", "?", "…", "。")) else "."
-    after = "Try another way." if response.is_error else ENOUGH
+    after = "Try another way." if failed else ENOUGH
     return f"{head}:\n{shortened(response.text)}\nRequest: {again}{stop} {after}"
 
 
@@ -174,38 +182,75 @@ def shortened(text: str, limit: int = RESULT_CHARS) -> str:
     return f"{text[:head]}\n… {len(text) - head - tail} characters left out …\n{text[-tail:]}"
 
 
-def schema(request: ModelRequest, *, answer_only: bool = False) -> JsonObject:
-    """One step as a JSON schema: a call of one offered tool, or the answer."""
+def step_grammar(request: ModelRequest, *, answer_only: bool = False) -> str:
+    """What may be said next: a call of one offered tool, or the answer, unless the last step failed."""
     tools = () if answer_only else offered(request)
-    options = [_step_schema(tool.name, _arguments(tool, request)) for tool in tools]
-    if not options or request.tool_choice in ("auto", "none") or answer_only:
-        text = request.output_schema or {"type": "string"}
-        options.append(_step_schema(ANSWER, {"type": "object", "properties": {"text": text}, "required": ["text"]}))
-    return options[0] if len(options) == 1 else {"anyOf": options}
+    grammar = Grammar()
+    known = seen(request.messages)
+    for tool in tools:
+        if tool.name == "edit":
+            for path, text in list(known.texts.items())[-MOST_EDITABLE:]:
+                grammar.edit(path, text)
+        else:
+            grammar.step(tool.name, _arguments(tool, request, known, grammar))
+    if not tools or (request.tool_choice in ("auto", "none") and may_answer(request)):
+        rule = grammar.schema(request.output_schema) if request.output_schema is not None else "string"
+        grammar.step(ANSWER, [("text", rule, True)])
+    return grammar.text()
 
 
-def _step_schema(name: str, args: JsonObject) -> JsonObject:
-    return {
-        "type": "object",
-        "properties": {"tool": {"const": name}, "args": args},
-        "required": ["tool", "args"],
-        "additionalProperties": False,
-    }
+def may_answer(request: ModelRequest) -> bool:
+    """False right after a failure, so that the model tries something else; twice in a row at most."""
+    failed = 0
+    for message in reversed(request.messages[task_of(request.messages) :]):
+        if message.role == "tool":
+            if not any(has_failed(r) for r in message.responses):
+                break
+            failed += 1
+    return failed not in (1, 2)
 
 
-def _arguments(tool: ToolSpec, request: ModelRequest) -> JsonObject:
+def has_failed(response: FunctionResponsePart) -> bool:
+    """The tool says so, or the command itself could not do its work."""
+    return response.is_error or (response.name == "shell" and _MISUSED.search(response.text) is not None)
+
+
+def _arguments(tool: ToolSpec, request: ModelRequest, known: Seen, grammar: Grammar) -> list[tuple[str, str, bool]]:
     properties: JsonObject = tool.parameters.get("properties", {})
-    required: list[str] = list(tool.parameters.get("required", ()))
-    if tool.name in COMPACT:
-        properties = {k: properties[k] for k in COMPACT[tool.name] if k in properties}
-    properties = {k: {n: x for n, x in v.items() if n not in ("description", "default")} for k, v in properties.items()}
+    required = tool.parameters.get("required", ())
+    names = [n for n in COMPACT.get(tool.name, tuple(properties)) if n in properties]
+    choices = _paths(tool.name, request, known)
+    found = []
+    for name in names:
+        if name == "path" and choices is not None:
+            if choices:
+                found.append((name, grammar.choice(choices), name in required))
+        elif name in ("path", "pattern", "command") and tool.name in COMPACT:
+            found.append((name, "name", name in required))
+        else:
+            found.append((name, grammar.schema(properties[name]), name in required))
+    return found
+
+
+def _paths(tool: str, request: ModelRequest, known: Seen) -> list[str] | None:
+    """The paths that a tool may name; None when any may be, empty when it needs none."""
     names = known_paths(request)
-    if "path" in properties and tool.name in ("read_file", "edit", "grep", "ls") and len(names) <= MOST_ENUMERATED:
-        folders = {"."} | {n[: i + 1] for n in names for i, c in enumerate(n) if c == "/"}
-        choices = {"ls": folders, "grep": folders | names}.get(tool.name, {n for n in names if not n.endswith("/")})
-        if choices:
-            properties["path"] = {"enum": sorted(choices)}
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+    if tool not in ("read_file", "grep", "ls") or len(names) > MOST_ENUMERATED:
+        return None
+    folders = {n[:i] for n in names for i, c in enumerate(n) if c == "/"}
+    if tool != "read_file":
+        return sorted(folders)
+    readable = {n for n in names - folders if not n.endswith("/")}
+    return sorted({n for n in readable if not known.fresh(n)} or readable) or None
+
+
+def instead(request: ModelRequest, name: str, args: JsonObject) -> tuple[str, JsonObject] | None:
+    """The step that has to come first: a file that is there is read before it is written anew."""
+    path = str(args.get("path", "")).removeprefix("./")
+    there = path in request.paths and path not in seen(request.messages).texts
+    if name == "write_file" and there and any(t.name == "read_file" for t in offered(request)):
+        return "read_file", {"path": path}
+    return None
 
 
 def known_paths(request: ModelRequest) -> set[str]:
@@ -284,6 +329,10 @@ class StepReader:
         args = step.get("args")
         return str(step.get("tool", "")), args if isinstance(args, dict) else {}
 
+    def replace(self, name: str, args: JsonObject) -> None:
+        """Another call in place of the one that was read."""
+        self.text, self._id = step_text(name, args), ""
+
     def value(self) -> dict[str, Any] | None:
         try:
             step = json.loads(self.text)
@@ -295,8 +344,10 @@ class StepReader:
         """What is left once the reply ended: the call's arguments, or a structured answer."""
         if self.answering:
             return []
+        call = self.call()
+        if call is not None and not self._id:
+            return [CallDelta(0, id=new_id(), name=call[0], args=call[1])]
         if self._id:
-            call = self.call()
             return [CallDelta(0, args=call[1])] if call is not None else [CallDelta(0, args={}, raw=self.text)]
         step = self.value()
         if step is None:

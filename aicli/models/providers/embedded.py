@@ -72,9 +72,13 @@ class EmbeddedModel:
                 async for text in texts:
                     yield text
             call = reply.step.call() if reply.led else None
-            if call is not None and steps.repeated(request, *call):
+            first = steps.instead(request, *call) if call is not None else None
+            if first is not None:
                 yield Restarted()
-                body = {**reply.body, "response_format": _format(steps.schema(request, answer_only=True))}
+                reply.step.replace(*first)
+            elif call is not None and steps.repeated(request, *call):
+                yield Restarted()
+                body = {**reply.body, "grammar": steps.step_grammar(request, answer_only=True)}
                 reply = _Reply(http, engine, body, led=True, spent=reply.usage)
                 async with aclosing(reply.texts()) as texts:  # type: ignore[type-var]
                     async for text in texts:
@@ -97,7 +101,7 @@ class EmbeddedModel:
             key = (current, steps.task_text(request.messages[current]) if request.messages else "")
             line = self._listings.setdefault(key, steps.listing(request.paths))
             body["messages"] = [*steps.prefix(), *steps.dialogue(request, line)]
-            body["response_format"] = _format(steps.schema(request))
+            body["grammar"] = steps.step_grammar(request)
         else:
             body["messages"] = steps.plain(request)
             if request.output_schema is not None:
@@ -159,7 +163,7 @@ class _Reply:
 
 
 def _format(schema: JsonObject) -> JsonObject:
-    return {"type": "json_schema", "json_schema": {"name": "step", "schema": schema}}
+    return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
 
 
 def info() -> ModelInfo:
