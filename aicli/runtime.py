@@ -75,6 +75,7 @@ async def build(loaded: Loaded, host: Host, options: RunOptions) -> Session:
         sandbox_status=box.status,
     )
     state = _state(loaded, options, workspace, session_id, box, trusts)
+    policy.shell_cwd = lambda: state.shell_cwd
     state.headless = not host.present
     state.tasks = restored.tasks if restored else ()
     orchestrator = MultiModelOrchestrator(

@@ -12,13 +12,16 @@ from aicli.content.events import AgentEvent, Approved, Denied
 from aicli.content.kinds import ToolKind, Verdict
 from aicli.content.parts import FunctionCallPart, JsonObject
 from aicli.content.results import Display
+from aicli.safety.shell_rules import parts
 from aicli.tools.base import Tool, ToolContext, ToolFailed
 from aicli.tools.host import ApprovalRequest, Host
 from aicli.tools.state import RunState
 
 
 class Policy(Protocol):
-    """The part of safety.policy.Policy that running calls needs."""
+    """The part of safety.policy.Policy that running calls needs. `untrusted`: text from outside was read."""
+
+    untrusted: bool
 
     def verdict(self, name: str, kind: ToolKind, args: JsonObject) -> Verdict: ...
     def suggest(self, name: str, kind: ToolKind, args: JsonObject) -> str: ...
@@ -52,6 +55,7 @@ class Permit:
         if self.policy is None:
             return None
         args = params.model_dump(mode="json", exclude_unset=True)
+        self.policy.untrusted = self.policy.untrusted or self.state.untrusted
         verdict = self.policy.verdict(tool.name, kind, args)
         if verdict.decision == "allow":
             return None
@@ -115,6 +119,7 @@ class Permit:
             preview=self._preview(tool, call, params),
             cwd=str(state.workspace.root) if state.workspace else "",
             sandbox=state.sandbox.status if state.sandbox else "off",
+            parts=tuple(p.text for p in parts(str(args.get("command", "")))) if kind is ToolKind.EXECUTE else (),
         )
 
     def _preview(self, tool: Tool, call: FunctionCallPart, params: Any) -> Display | None:
