@@ -12,7 +12,7 @@ from typing import Any
 from aicli.clean import Redactor
 from aicli.commands._answer_file import AnswerFile
 from aicli.commands._options import RunFlags
-from aicli.content.events import AgentEvent, ErrorInfo, RunStarted
+from aicli.content.events import AgentEvent, ErrorInfo, RunFinished, RunStarted
 from aicli.content.run_result import ResultFold, RunResult
 from aicli.errors import AicliError, InputError
 from aicli.safety.secrets import all_secrets
@@ -24,8 +24,7 @@ from aicli.ui.stream_json import StreamJson, line, result_object
 class Output:
     """Give it every event, then `finish` or `failed`, which return the exit code; `close` says the result if neither did.
 
-    `on_gone` is called once when the reader of stdout has gone. `shows` is a renderer that takes the events instead
-    of the plain lines and shows the answer itself.
+    `on_gone` is called once when the reader of stdout has gone.
     """
 
     def __init__(self, flags: RunFlags, session_id: str, agent: str, *, progress: bool) -> None:
@@ -33,7 +32,8 @@ class Output:
         self.flags = flags
         self.console = Console(Redactor(all_secrets(os.environ)), quiet=flags.quiet)
         self.on_gone: Callable[[], object] = lambda: None
-        self.shows: Callable[[AgentEvent], None] | None = None
+        self._shows: Callable[[AgentEvent], None] | None = None
+        self._close_shown: Callable[[], object] = lambda: None
         self.log_failed: Callable[[], str] = lambda: ""
         self._redactor = Redactor(all_secrets(os.environ))
         self._session_id = session_id
@@ -44,15 +44,25 @@ class Output:
         self._gone = False
         self._done = False
         self._inited = False
-        self._file = AnswerFile(flags.output) if flags.output is not None else None
+        self._shown = False
+        self._file: AnswerFile | None = None
         self._stream = StreamJson(self._json, partials=flags.include_partial_messages)
         progress = progress and self.format == "text" and not flags.quiet
         self._plain = PlainRenderer(self.console.err, progress=progress, verbose=flags.verbose)
+
+    def open_file(self) -> None:
+        """The file of `-o`, before anything is spent. Raises InputError."""
+        if self.flags.output is not None:
+            self._file = AnswerFile(self.flags.output)
 
     def use(self, redactor: Redactor) -> None:
         """From now on these secrets are taken out too."""
         self._redactor = redactor
         self.console.redact = redactor
+
+    def show_on(self, feed: Callable[[AgentEvent], None], close: Callable[[], object]) -> None:
+        """A renderer takes the events instead of the plain lines, and shows answer and end itself."""
+        self._shows, self._close_shown = feed, close
 
     def event(self, event: AgentEvent) -> None:
         """Never raises for want of a reader."""
@@ -60,10 +70,13 @@ class Output:
         if isinstance(event, RunStarted):
             self._sandbox = event.sandbox
             self._session_id = event.session_id
-        if self.shows is not None:
-            self.shows(event)
-        else:
+        if self._shows is None:
             self._plain(event)
+        else:
+            self._shows(event)
+            if isinstance(event, RunFinished):
+                self._shown = True
+                self._close_shown()
         if self.format == "stream-json" and not self._gone:
             self._inited = self._inited or isinstance(event, RunStarted)
             try:
@@ -96,11 +109,9 @@ class Output:
             self.console.error(e.line)
             return result.exit_code or e.exit_code
         self._close_file()
-        if result.error is not None:
+        if result.error is not None and not self._shown:
             self.console.error(
-                f"{result.error.message}. {result.error.hint}".rstrip(". ")
-                if result.error.hint
-                else result.error.message
+                ". ".join(part.rstrip(".") for part in (result.error.message, result.error.hint) if part)
             )
         return 0 if self._gone else result.exit_code
 
@@ -112,7 +123,7 @@ class Output:
             if not self._gone:
                 self._json(result_object(result, sandbox=self._sandbox))
             return
-        if self.shows is not None:
+        if self._shown:
             return
         if result.turns and (self._plain_progress or self.flags.verbose):
             self.console.err(closing(result))

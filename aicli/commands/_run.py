@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -17,8 +18,10 @@ from aicli.commands._output import Output
 from aicli.commands._task import task_text
 from aicli.content.run_result import RunResult
 from aicli.errors import AicliError, UsageError
+from aicli.safety import trust
 from aicli.sessions.log import new_id, valid_id
 from aicli.sessions.store import SessionStore
+from aicli.settings import UiSettings
 from aicli.tools.host import HeadlessHost, Host
 from aicli.ui.console import is_terminal
 
@@ -125,31 +128,60 @@ def _listen(signals: _Signals) -> None:
 
 async def _run(job: Job, session_id: str, output: Output, signals: _Signals) -> RunResult:
     flags = job.flags
+    output.open_file()
     schema = schema_of(flags)
     task, warning = task_text(job.words, flags.prompt)
     if warning:
         output.console.err(f"warn  {warning}")
-    options = run_options(flags, _checked(flags, session_id), agent=job.agent, **job.more)
+    options = run_options(flags, _free_id(flags, session_id), agent=job.agent, **job.more)
     loaded = runtime.load(settings_flags(flags), options)
-    _mention(loaded, output)
-    session = await runtime.build(loaded, host_for(flags), options)
-    try:
-        output.use(session.redact)
-        signals.session = session
-        log = session.log
-        if log is not None:
-            output.log_failed = lambda: log.failed
-        if flags.continue_ and session.restored is None:
-            output.console.err("note  there is no earlier session in this folder: this is a new one")
-        if session.restored is not None and session.restored.skipped:
-            output.console.err(f"warn  {session.restored.skipped} unreadable lines of the session were skipped")
-        return await session.agent.run(task, output=schema, on_event=output.event)
-    finally:
-        signals.over = True
-        await session.close()
+    if not flags.bare and not flags.trust and (said := trust.notice(options.cwd)):
+        output.console.err(f"note  {said}")
+    with contextlib.ExitStack() as at_end:
+        host = _host(flags, loaded.settings.ui, output, signals, at_end)
+        session = await runtime.build(loaded, host, options)
+        try:
+            _adopt(session, flags, output)
+            signals.session = session
+            return await session.agent.run(task, output=schema, on_event=output.event)
+        finally:
+            signals.over = True
+            await session.close()
 
 
-def _checked(flags: RunFlags, session_id: str) -> str:
+def _adopt(session: runtime.Session, flags: RunFlags, output: Output) -> None:
+    """What the output needs of the session, and what the person should know of it."""
+    output.use(session.redact)
+    log = session.log
+    if log is not None:
+        output.log_failed = lambda: log.failed
+    if flags.continue_ and session.restored is None:
+        output.console.err("note  there is no earlier session in this folder: this is a new one")
+    if session.restored is not None and session.restored.skipped:
+        output.console.err(f"warn  {session.restored.skipped} unreadable lines of the session were skipped")
+
+
+def _host(flags: RunFlags, ui: UiSettings, output: Output, signals: _Signals, at_end: contextlib.ExitStack) -> Host:
+    """The terminal, if there is one to show the run on and to ask at; else nobody."""
+    if headless(flags) or flags.verbose or flags.no_markdown or ui.plain or not is_terminal(sys.stdout):
+        return HeadlessHost() if headless(flags) else _asking()
+    from aicli.ui.live import LiveTaskListRenderer
+
+    if not LiveTaskListRenderer.usable():
+        return _asking()
+    stop = functools.partial(signals, signal.SIGINT)
+    live = LiveTaskListRenderer(language=ui.language, bell=ui.bell, on_stop=stop)
+    at_end.callback(live.stage.close)
+    output.show_on(live.feed, live.close)
+    return live.host
+
+
+def _asking() -> Host:
+    """Questions on a terminal that can't be drawn on."""
+    return HeadlessHost()
+
+
+def _free_id(flags: RunFlags, session_id: str) -> str:
     """Raises UsageError for an id that can't be a file's name or is taken."""
     if not flags.session_id:
         return session_id
@@ -161,18 +193,6 @@ def _checked(flags: RunFlags, session_id: str) -> str:
     return session_id
 
 
-def _mention(loaded: Any, output: Output) -> None:
-    if loaded.ignored is not None:
-        hint = "--trust uses them for this run"
-        output.console.err(
-            f"note  the files of {loaded.ignored.parent} are not used: the folder is not trusted; {hint}"
-        )
-
-
 def headless(flags: RunFlags) -> bool:
     """Nobody can be asked: stdin or stderr is no terminal, or the output is for a program."""
     return not (is_terminal(sys.stdin) and is_terminal(sys.stderr)) or flags.format != "text" or flags.quiet
-
-
-def host_for(flags: RunFlags) -> Host:
-    return HeadlessHost()

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from aicli.commands._chat_flags import Plain, with_chat_flags
 from aicli.commands._options import RunFlags, with_flags
 
 app = typer.Typer(
@@ -46,3 +47,17 @@ def run(
     from aicli.commands._run import Job, perform
 
     return perform(Job(kind, words or [], flags))
+
+
+@app.command()
+@with_chat_flags
+def interactive(
+    kind: Annotated[str, typer.Argument(metavar="[AGENT]", help="Which agent.")] = "general",
+    plain: Plain = False,
+    *,
+    flags: RunFlags,
+) -> int:
+    """Work with an agent task by task; it remembers the earlier ones until /clear."""
+    from aicli.commands._open import open_chat
+
+    return open_chat(flags, agent=kind, plain=plain)

@@ -12,7 +12,7 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 @app.command()
 def completion(shell: Annotated[str, typer.Argument(metavar="bash|zsh|fish|powershell")] = "bash") -> int:
     """Print the completion script of a shell, for example: eval "$(aicli completion bash)"."""
-    from typer.completion import get_completion_script
+    from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
     from aicli.errors import UsageError
     from aicli.ui.console import Console

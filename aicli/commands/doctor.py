@@ -1,0 +1,39 @@
+"""Check what a run needs: settings, keys, proxy, certificates, terminal, sandbox, model."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+@app.command()
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    model: Annotated[
+        str, typer.Option("--model", "-m", metavar="MODEL", help="Probe this one: a role or provider:name.")
+    ] = "fast",
+    no_probe: Annotated[bool, typer.Option("--no-probe", help="Ask no model anything.")] = False,
+) -> int:
+    """Check what a run needs: settings, keys, proxy, certificates, terminal, sandbox, model.
+
+    Ends with 1 when something is broken. The probe asks the model two short questions.
+    """
+    import asyncio
+    import json
+
+    from aicli.commands._checks import check_all
+    from aicli.ui.console import Console
+
+    checks = asyncio.run(check_all("" if no_probe else model))
+    console = Console()
+    if as_json:
+        console.out_exact(json.dumps([check.__dict__ for check in checks], ensure_ascii=False, indent=2) + "\n")
+    else:
+        for check in checks:
+            console.out_text(
+                f"{check.status:<5} {check.name:<12} {check.detail}" + (f"\n{'':19}{check.hint}" if check.hint else "")
+            )
+    return 1 if any(check.status == "FAIL" for check in checks) else 0
