@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from aicli.safety.shell_rules import Part, parts, read_only
 from aicli.workspace.root import Workspace
 
 LONG_QUERY = 200
+READ_ONLY = "read-only command"
 _CHANGES = (ToolKind.EDIT, ToolKind.DELETE, ToolKind.MOVE)
 _TALK = (ToolKind.THINK, ToolKind.PLAN, ToolKind.COMMUNICATE, ToolKind.AGENT)
 _ORDER = {"deny": 0, "ask": 1, "allow": 2}
@@ -56,7 +58,7 @@ class Policy:
     def verdict(self, name: str, kind: ToolKind, args: JsonObject) -> Verdict:
         """The strictest of what decides the call's parts. Reads the disk to follow links."""
         found = [d.verdict for d in self.explain(name, kind, args)]
-        return min(found, key=lambda v: _ORDER[v.decision])
+        return min(found, key=lambda v: (_ORDER[v.decision], v.rule == READ_ONLY))
 
     def explain(self, name: str, kind: ToolKind, args: JsonObject) -> tuple[Decided, ...]:
         """Each part of the call with its verdict and the rule or default behind it; at least one."""
@@ -70,7 +72,8 @@ class Policy:
         """The rule that "session" or "always" would add, "" when nothing may be generalised from this call."""
         if name == "shell":
             found = parts(str(args.get("command", "")))
-            silent = tuple(p for p in found if self._reads_only(p, self._cwd(args)))
+            cwd = self._cwd(args)
+            silent = tuple(p for p in found if self._moved(p, cwd) or self._reads_only(p, cwd))
             return suggest.shell_rule(found, silent)
         if kind in _CHANGES or kind in (ToolKind.READ, ToolKind.SEARCH):
             return suggest.path_rule("edit" if kind in _CHANGES else "read", self._targets(args))
@@ -79,6 +82,14 @@ class Policy:
     def allow_for_session(self, rule: str) -> None:
         """Adds an allow rule until the run ends. Raises ConfigError for one that can't be parsed."""
         self._session.append(parse_rule(rule, known=[rule.partition("(")[0]]))
+
+    def covers(self, rule: str, name: str, kind: ToolKind, args: JsonObject) -> bool:
+        """Would this rule let a call pass that is asked about without it? For showing what a new rule would mean."""
+        other = copy.copy(self)
+        other._session = [*self._session, parse_rule(rule, known=[rule.partition("(")[0]])]
+        return (
+            self.verdict(name, kind, args).decision != "allow" and other.verdict(name, kind, args).decision == "allow"
+        )
 
     @property
     def allow(self) -> tuple[Rule, ...]:
@@ -230,7 +241,7 @@ class Policy:
         mode = f"mode {self.mode.value}"
         reads = silent or self._reads_only(part, cwd)
         if reads and self.sandbox_status != "none":
-            return Verdict("allow", "it only reads", "read-only command")
+            return Verdict("allow", "it only reads", READ_ONLY)
         if self.mode is PermissionMode.PLAN:
             return Verdict("deny", "plan mode runs nothing that may change something", mode)
         if self.sandbox_status == "none":

@@ -164,7 +164,7 @@ def _unwrap(wrapper: Wrapper, argv: Sequence[Word]) -> Inner:
             elif name_of(argv[0]) == "command" and word in ("-v", "-V"):
                 return Inner()
             else:
-                return Inner(_suffixes(argv))
+                return Inner(_suffixes(argv), _texts_in(argv))
         elif skip:
             skip -= 1
             at += 1
@@ -181,6 +181,12 @@ def _takes_no_word(wrapper: Wrapper, word: str) -> bool:
     known = wrapper.alone | wrapper.valued
     glued = word.split("=")[0] in known or word[:2] in wrapper.valued
     return word in wrapper.alone or glued or re.fullmatch(r"-[0-9]+", word) is not None
+
+
+def _texts_in(argv: Sequence[Word]) -> tuple[str, ...]:
+    """Words that may be whole command lines, as for env -S, also glued to their flag."""
+    whole = [w for w in argv[1:] if w and " " in w]
+    return tuple(t for w in whole for t in (w, w[2:], w.partition("=")[2]) if t)
 
 
 def _suffixes(argv: Sequence[Word]) -> tuple[tuple[Word, ...], ...]:
