@@ -10,6 +10,7 @@ from typing import Any
 from aicli.content.parts import JsonObject
 from aicli.content.request import ToolSpec
 from aicli.models.dialects import jsontext
+from aicli.models.dialects.typed import declared_types, type_of
 
 NAME_KEYS = ("name", "tool_name", "function_name", "tool", "function", "action", "recipient_name")
 ARGS_KEYS = ("arguments", "parameters", "args", "input", "params", "action_input", "kwargs", "tool_input", "tool_args")
@@ -74,11 +75,19 @@ class Tools:
         known = {_fold(k) for k in self.properties(name)}
         given = {_fold(k) for k in call.args}
         required = {_fold(str(k)) for k in self.schemas[name].get("required") or ()}
-        return (given <= known or not known) and required <= given
+        if not ((given <= known or not known) and required <= given):
+            return False
+        return all(_is_a(v, self.properties(name).get(k)) for k, v in call.args.items())
 
 
 def _fold(key: str) -> str:
     return key.replace("_", "").replace("-", "").lower()
+
+
+def _is_a(value: Any, schema: Any) -> bool:
+    types = declared_types(schema)
+    kind = type_of(value)
+    return not types or kind in types or (kind == "integer" and "number" in types)
 
 
 def stripped(name: str) -> str:

@@ -172,6 +172,15 @@ def _step3(tools: Tools) -> Mapping[str, Read]:
     }
 
 
+def _atem(tools: Tools) -> Mapping[str, Read]:
+    form = _form("atem:", trim=False)
+    wrapper = _wrapper(form, "muse")
+    table: dict[str, Read] = {"<atem:function_calls>": wrapper, "<atem:invoke": _call(form, "muse", gated=False)}
+    rfl = _form("rfl:")
+    table |= {"<rfl:function_calls>": _wrapper(rfl, "kolibri"), "<rfl:invoke": _call(rfl, "kolibri", gated=False)}
+    return table | dict.fromkeys(("</atem:function_calls>", "</atem:invoke>", "</rfl:function_calls>"), stray)
+
+
 def _minicpm(tools: Tools) -> Mapping[str, Read]:
     read = _call(_MINICPM, "minicpm", gated=True)
     return {"<function name=": read, "</function>": stray, "</param>": stray}
@@ -183,5 +192,6 @@ FAMILIES = (
     Family("minimax", _minimax, aliases=("minimax_m2", "minimax_m2_5")),
     Family("dots", _dots),
     Family("step3", _step3),
+    Family("atem", _atem, aliases=("kolibri", "beam")),
     Family("minicpm", _minicpm, aliases=("minicpm5", "minicpm5_xml")),
 )

@@ -61,6 +61,7 @@ class Reader:
     _latest: Call | None = None
     said: bool = False  # some content has been said that an orphan closer would make thinking
     thought: bool = False  # the thinking that is open has said something
+    notes: dict[str, int] = field(default_factory=dict)  # what a family has to remember within the reply
     sure: frozenset[str] = frozenset()  # the openers that are unmistakable
     nested: Callable[[str], list[Call]] = lambda text: []  # the calls of a text that is nothing but calls
 

@@ -21,15 +21,12 @@ class Markers:
     def find(self, text: str, start: int, ended: bool) -> tuple[int, int]:
         """(begin, end) of the first marker; (safe, -1) when there is none: text before `safe` holds no part of one."""
         match = self._find(text, start)
-        if match and (ended or match.end() < len(text) or match.group() not in self._starts):
-            return match.start(), match.end()
-        if match:
-            return match.start(), -1
+        begin = match.start() if match else len(text)
         if not ended:
-            for k in range(min(self._longest, len(text) - start), 0, -1):
-                if text[len(text) - k :] in self._starts:
-                    return len(text) - k, -1
-        return len(text), -1
+            for at in range(max(start, len(text) - self._longest), min(begin + 1, len(text))):
+                if text[at:] in self._starts:
+                    return at, -1
+        return (begin, match.end()) if match else (begin, -1)
 
 
 class Source:

@@ -48,7 +48,7 @@ def declared_types(schema: JsonObject | None) -> set[str]:
         found.add("null")
     if not found:
         values = schema.get("enum", [schema["const"]] if "const" in schema else [])
-        found.update(_type_of(v) for v in values)
+        found.update(type_of(v) for v in values)
         if "properties" in schema:
             found.add("object")
         if "items" in schema:
@@ -64,7 +64,8 @@ _NAMES = {
 }  # fmt: skip
 
 
-def _type_of(value: Any) -> str:
+def type_of(value: Any) -> str:
+    """The JSON type name of a value."""
     if value is None:
         return "null"
     for kind, name in ((bool, "boolean"), (int, "integer"), (float, "number"), (str, "string"), (list, "array")):

@@ -1,0 +1,75 @@
+"""JSON lists behind one word: Phi-4-mini and Firefunction's `functools[…]`, and Functionary's `name` line before JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Mapping
+
+from aicli.models.dialects import jsontext
+from aicli.models.dialects.calls import Call, Tools, arguments
+from aicli.models.dialects.hermes import settle
+from aicli.models.dialects.reader import Family, Read, Reader, wait_for
+
+_LIST = re.compile(r"\s*(?:\{|\])")
+_LINE = re.compile(r"([^\s{}<>\[\]]{1,128})[ \t]*\r?\n\s*(?=(\{)|)")
+
+
+def _functools(reader: Reader, opener: str) -> Generator[None, None, bool]:
+    if not (yield from wait_for(reader.source, _LIST, 32)):
+        return False
+    body, whole = yield from reader.json_value("[")
+    settle(reader, body, whole, "phi4", opener + body[1:])
+    return True
+
+
+def _recipient(reader: Reader, opener: str) -> Generator[None, None, bool]:
+    """`>>>f` and JSON on the next line, or `>>>all` and an answer."""
+    if opener and not reader.line_start and not reader.after_call and reader.last.rstrip()[-1:] not in ("}", ""):
+        return False
+    head = yield from wait_for(reader.source, _LINE, 160)
+    if head is None:
+        return False
+    name = head.group(1)
+    if name == "all" and not head.group(2):
+        reader.source.take(head.end())
+        reader.mark()
+        return True
+    if not head.group(2) or not reader.tools.find(name):
+        return False
+    text = opener + reader.source.take(head.end())
+    body, whole = yield from reader.json_value()
+    if not whole:
+        why = "the reply was cut off by the length limit" if reader.truncated else "the arguments never ended"
+        reader.unreadable(name, text + body, why, "functionary")
+        return True
+    try:
+        value, _ = jsontext.read(body)
+    except ValueError as error:
+        reader.unreadable(name, text + body, str(error), "functionary")
+        return True
+    args, raw = arguments(value)
+    reader.call([Call(reader.tools.named(name), args, raw=raw)], "functionary")
+    return True
+
+
+def _named_line(reader: Reader, opener: str) -> Generator[None, None, bool]:
+    """A declared name alone on the reply's first line, then JSON: Functionary without its marker."""
+    if reader.began or not reader.line_start:
+        return False
+    name = opener.rstrip("\n")
+    head = yield from wait_for(reader.source, re.compile(r"\s*(?=\{)"), 32)
+    if head is None or not reader.tools.find(name):
+        return False
+    reader.source.unread(opener)
+    return (yield from _recipient(reader, ""))
+
+
+def _loose(tools: Tools) -> Mapping[str, Read]:
+    return {">>>": _recipient, **{f"{name}\n": _named_line for name in tools.schemas}}
+
+
+FAMILIES = (
+    Family("phi4", lambda tools: {"functools[": _functools}, aliases=("phi4_mini", "phi", "phi4mini")),
+    Family("firefunction", aliases=("firefunction_v2",)),
+    Family("functionary", loose=_loose, aliases=("functionary_v3_2", "functionary_v3"), start=_recipient),
+)

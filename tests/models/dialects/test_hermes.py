@@ -1,0 +1,109 @@
+"""JSON between call tags, and what goes wrong with it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.models.dialects.cases import Case, case, check, weather
+
+PARIS = '{"name": "get_weather", "arguments": {"city": "Paris"}}'
+TIME = '{"name": "get_time", "arguments": {}}'
+
+CASES = [
+    case(f"<tool_call>\n{PARIS}\n</tool_call>", weather()),
+    case(f"<tool_call>{PARIS}</tool_call>", weather()),
+    case(f"Let me look.\n<tool_call>\n{PARIS}\n</tool_call>", weather(), content="Let me look."),
+    case(f"<tool_call>{PARIS}</tool_call>\nDone.", weather(), content="Done."),
+    case(f"<tool_call>\n{PARIS}\n</tool_call>\n<tool_call>\n{TIME}\n</tool_call>", weather(), ("get_time", {})),
+    case(f"<tool_call>\n{PARIS}\n{TIME}\n</tool_call>", weather(), ("get_time", {})),
+    case(f"<tool_call>[{PARIS}, {TIME}]</tool_call>", weather(), ("get_time", {})),
+    case(f"<think>\nRain?\n</think>\n\n<tool_call>\n{PARIS}\n</tool_call>", weather(), reasoning="Rain?"),
+    case(f"<think>Rain? <tool_call>{PARIS}</tool_call>", weather(), reasoning="Rain?"),
+    case(f"<tool_call>\n{PARIS}", weather()),
+    case(f"<tool_call>\n{PARIS}\n<tool_call>\n{TIME}\n</tool_call>", weather(), ("get_time", {})),
+    case(f"<tool_call>\n{PARIS}}}\n</tool_call>", weather()),
+    case(f"<tool_call>\n{PARIS[:-1]}\n</tool_call>", weather()),
+    case(f"<tool_call>\n{PARIS[:-1]},}}\n</tool_call>", weather()),
+    case(f"<tool_call>{PARIS}</tool_call></tool_call>", weather()),
+    case(f"<tool_call>\n```json\n{PARIS}\n```\n</tool_call>", weather()),
+    case(
+        '<tool_call>{"name": "write_file", "arguments": {"path": "a", "content": "x </tool_call> y"}}</tool_call>',
+        ("write_file", {"path": "a", "content": "x </tool_call> y"}),
+    ),
+    case(
+        '<tool_call>{"name": "write_file", "arguments": {"path": "a", "content": "<tool_call>\\n{}"}}</tool_call> ok',
+        ("write_file", {"path": "a", "content": "<tool_call>\n{}"}),
+        content="ok",
+    ),
+    case(
+        '<tool_call>{"name": "write_file", "arguments": {"path": "a", "content": "one\ntwo\tthree"}}</tool_call>',
+        ("write_file", {"path": "a", "content": "one\ntwo\tthree"}),
+    ),
+    case("<tool_call>{'name': 'get_weather', 'arguments': {'city': 'Paris'}}</tool_call>", weather()),
+    case(
+        "<tool_call>{'name': 'calc', 'arguments': {'flag': True, 'note': None}}</tool_call>",
+        ("calc", {"flag": True, "note": None}),
+    ),
+    case('<tool_call>{"name": "get_weather", "arguments": "{\\"city\\": \\"Paris\\"}"}</tool_call>', weather()),
+    case('<tool_call>{"name": "get_time", "arguments": null}</tool_call>', ("get_time", {})),
+    case('<tool_call>{"name": "get_time", "arguments": ""}</tool_call>', ("get_time", {})),
+    case('<tool_call>{"name": "get_time"}</tool_call>', ("get_time", {})),
+    case('<tool_call>{"arguments": {"city": "Paris"}, "name": "get_weather"}</tool_call>', weather()),
+    case('<tool_call>{"name": "get_weather", "parameters": {"city": "Paris"}}</tool_call>', weather()),
+    case(
+        '<tool_call>{"type": "function", "function": {"name": "get_time", "arguments": {}}}</tool_call>',
+        ("get_time", {}),
+    ),
+    case(
+        '<tool_call>{"name": "get_weather", "arguments": {"name": "get_weather", "arguments": {"city": "Paris"}}}</tool_call>',
+        weather(),
+    ),
+    case('<tool_call>{"name": "functions.get_time", "arguments": {}}</tool_call>', ("get_time", {})),
+    case('<tool_call>{"name": "teleport", "arguments": {"to": 1}}</tool_call>', ("teleport", {"to": 1})),
+    case(
+        '<tool_call>{"name": "获取天气", "arguments": {"城市": "北京 🌧"}}</tool_call>', ("获取天气", {"城市": "北京 🌧"})
+    ),
+    case(
+        f"The <tool_call> tag begins a call.\n<tool_call>{TIME}</tool_call>",
+        ("get_time", {}),
+        content="The <tool_call> tag begins a call.",
+    ),
+    case(f"Write `<tool_call>{TIME}</tool_call>` to call.", content=f"Write `<tool_call>{TIME}</tool_call>` to call."),
+    case("a < b <tool_ca", content="a < b <tool_ca"),
+    case(f"<tool_call>{TIME}</tool_call><|im_end|>", ("get_time", {})),
+    case(f"<longcat_tool_call>{TIME}</longcat_tool_call>", ("get_time", {})),
+    case(f"<TOOLCALL>[{PARIS}, {TIME}]</TOOLCALL>", weather(), ("get_time", {})),
+    case(f"<tool_calls>[{PARIS}]</tool_calls>", weather()),
+    case("<tool_calls>[]</tool_calls>Hi", content="Hi"),
+    case(
+        '<tool_call>{"name": "get_weather", "arguments": {"city": "Par',
+        unreadable=("get_weather",),
+        problem="get_weather",
+    ),
+    case(
+        '<tool_call>{"name": "get_weather", "arguments": {"city": "Paris"}',
+        unreadable=("get_weather",),
+        problem="never ended",
+    ),
+    case(
+        '<tool_call>{"name": "get_weather", "arguments": {"city": "x", "days": oh no!!}}</tool_call>',
+        unreadable=("get_weather",),
+        problem="get_weather",
+    ),
+    case(
+        '<tool_call>{"name": "bash", "arguments": {"command": "echo "hi" there"}}</tool_call>',
+        ("bash", {"command": 'echo "hi" there'}),
+    ),
+    case(f"<tool_call>{TIME}</tool_call>", content=f"<tool_call>{TIME}</tool_call>", tools=()),
+    case('<tool_call>{\r\n"name": "get_time",\r\n"arguments": {}\r\n}</tool_call>', ("get_time", {})),
+]
+
+
+@pytest.mark.parametrize("each", CASES, ids=repr)
+def test_hermes(each: Case) -> None:
+    check(each)
+
+
+@pytest.mark.parametrize("each", CASES[:12], ids=repr)
+def test_naming_the_dialect_changes_nothing(each: Case) -> None:
+    check(case(each.text, *each.calls, content=each.content, reasoning=each.reasoning, dialect="hermes"))

@@ -1,0 +1,103 @@
+"""JSON without markup: a call only if it is one, and an answer stays an answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.models.dialects.cases import Case, case, check, weather
+
+PARIS = '{"name": "get_weather", "arguments": {"city": "Paris"}}'
+TIME = '{"name": "get_time", "arguments": {}}'
+
+
+def kept(text: str, **more: object) -> Case:
+    return case(text, content=text, **more)  # type: ignore[arg-type]
+
+
+CALLS = [
+    case(PARIS, weather()),
+    case(f"\n\n{PARIS}\n", weather()),
+    case(PARIS.replace("arguments", "parameters"), weather()),
+    case('{"tool": "get_weather", "args": {"city": "Paris"}}', weather()),
+    case('{"function": {"name": "get_weather", "arguments": {"city": "Paris"}}}', weather()),
+    case('{"type": "function", "function": {"name": "get_time", "arguments": "{}"}}', ("get_time", {})),
+    case('{"tool_calls": [{"name": "get_time", "arguments": {}}]}', ("get_time", {})),
+    case(f"[{PARIS}, {TIME}]", weather(), ("get_time", {})),
+    case(f"{PARIS}\n{TIME}", weather(), ("get_time", {})),
+    case(f"{PARIS}; {TIME}", weather(), ("get_time", {})),
+    case('{"arguments": {"city": "Paris"}, "name": "get_weather"}', weather()),
+    case('{"name": "get_weather", "arguments": "{\\"city\\": \\"Paris\\"}"}', weather()),
+    case("{'name': 'get_weather', 'arguments': {'city': 'Paris'}}", weather()),
+    case('{\n  "name": "get_weather",\n  "arguments": {\n    "city": "Paris",\n  },\n}', weather()),
+    case('{"name": "functions.get_weather", "arguments": {"city": "Paris"}}', weather()),
+    case(f"I will look it up.\n{PARIS}", weather(), content="I will look it up."),
+    case(f"{PARIS}\nThat should do.", weather(), content="That should do."),
+    case(f"```json\n{PARIS}\n```", weather()),
+    case(f"```\n{PARIS}\n```", weather()),
+    case(f"```json\n[{PARIS}, {TIME}]\n```", weather(), ("get_time", {})),
+    case(f"```json\n{PARIS}\n{TIME}\n```", weather(), ("get_time", {})),
+    case(f"Sure.\n\n```json\n{PARIS}\n```\n", weather(), content="Sure."),
+    case(f"Sure.\n```json\n{PARIS}\n```\nThis asks for it.", weather(), content="Sure.This asks for it."),
+    case(f"First:\n```json\n{PARIS}\n```\nThen:\n```json\n{TIME}\n```", weather(), ("get_time", {}), content="First:Then:"),
+    case(f"```json\n{PARIS}", weather()),
+    case(f"```json\n{PARIS}```", weather()),
+    case(f"```tool_call\n{PARIS}\n```", weather()),
+    case(f"```xml\n<tool_call>\n{PARIS}\n</tool_call>\n```", weather()),
+    case('```tool_code\nget_weather(city="Paris")\n```', weather()),
+    case('```tool_code\nprint(get_weather(city="Paris"))\n```', weather()),
+    case('```json\n{"name": "write_file", "arguments": {"path": "a", "content": "```py\\n1\\n```"}}\n```', ("write_file", {"path": "a", "content": "```py\n1\n```"})),
+    case(f"<think>Rain?</think>{PARIS}", weather(), reasoning="Rain?"),
+    case('{"name": "get_time"}', ("get_time", {})),
+    case('{"name": "bash", "arguments": {"command": "echo hi\nls"}}', ("bash", {"command": "echo hi\nls"})),
+    case('{"id": "call_1", "name": "get_time", "arguments": {}}', ("get_time", {})),
+    case(f"{PARIS}<|im_end|>", weather()),
+    case(f"{PARIS}\n<tool_call>{TIME}</tool_call>", ("get_time", {}), content=PARIS),
+]  # fmt: skip
+
+ANSWERS = [
+    kept('{"name": "Bob", "age": 3}'),
+    kept(
+        '{"name": "get_weather", "description": "Tells the weather", "parameters": {"type": "object", "properties": {}}}'
+    ),
+    kept('{"name": "get_weather"}'),
+    kept('{"name": "get_weather", "city": "Paris"}'),
+    kept('{"name": "teleport", "arguments": {}}'),
+    kept('[{"name": "Bob"}, {"name": "Eve", "arguments": {}}]'),
+    kept(f"[{PARIS}, 3]"),
+    kept('{"tools": [\n{"name": "get_time", "arguments": {}}\n]}'),
+    kept('{\n  "calls": [\n    {"name": "get_time",\n     "arguments": {}}\n  ]\n}\n'),
+    kept(f"Sure! {PARIS}"),
+    kept(f"{PARIS} is how a call looks."),
+    kept(f"For example:\n```json\n{PARIS}\n```\nAsk me for more."),
+    kept(f"A call, e.g.\n{PARIS}\n"),
+    kept(f"例如：\n```json\n{PARIS}\n```\n"),
+    kept(f"````markdown\n# Tools\n```json\n{PARIS}\n```\n````\nThat is the page."),
+    kept(f"```markdown\n# Tools\n```json\n{PARIS}\n```\n```\nEnd."),
+    kept(f"```python\ncall = '''\n{PARIS}\n'''\n```"),
+    kept(f"```python\nx = '<tool_call>{PARIS}</tool_call>'\n```\nSee?"),
+    kept('```json\n{"name": "x", "version": "1"}\n```'),
+    kept("```bash\nls -la\n```\n"),
+    kept("[1, 2, 3]"),
+    kept("[link](https://example.org) and [get_time] too"),
+    kept("{ not json at all }"),
+    kept("{\n  int x = 1;\n}\n"),
+    kept("Use {braces} and [brackets]."),
+    kept(PARIS, tools=()),
+    kept(f"```json\n{PARIS}\n```", tools=()),
+    kept('{"name": "get_weather", "arguments": {"city": "Par'),
+    kept('```json\n{"name": "get_weather", "arguments": {"city": '),
+]
+
+AFTER_AN_ODD_FENCE = case(
+    f"```python\nprint(1)\n<tool_call>{TIME}</tool_call>", ("get_time", {}), content="```python\nprint(1)"
+)
+
+
+@pytest.mark.parametrize("each", [*CALLS, AFTER_AN_ODD_FENCE], ids=repr)
+def test_calls_are_found(each: Case) -> None:
+    check(each)
+
+
+@pytest.mark.parametrize("each", ANSWERS, ids=repr)
+def test_answers_stay_answers(each: Case) -> None:
+    check(each)
