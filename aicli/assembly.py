@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
@@ -15,12 +16,21 @@ from aicli.content.kinds import PermissionMode
 from aicli.content.messages import Message
 from aicli.content.request import Thinking
 from aicli.models.base import Model, ModelInfo
-from aicli.safety.policy import save_rule
+from aicli.safety.policy import Policy
+from aicli.safety.saved import save_rule
 from aicli.session import Session
 from aicli.tools.base import Tool
+from aicli.workspace.ignore import IgnoreRules
 from aicli.workspace.root import Workspace
 
 STEP_PATHS = 60
+STRICTNESS = [
+    PermissionMode.PLAN,
+    PermissionMode.DONT_ASK,
+    PermissionMode.DEFAULT,
+    PermissionMode.ACCEPT_EDITS,
+    PermissionMode.BYPASS,
+]
 
 
 async def make_agent(
@@ -51,7 +61,7 @@ async def make_agent(
         tools=tools,
         spec=spec,
         host=session.host,
-        policy=session.policy if not spec.mode else session.policy.lowered(PermissionMode(spec.mode)),
+        policy=lowered(session.policy, spec.mode),
         state=state,
         limits=_limits(session, spec),
         history=history,
@@ -68,8 +78,11 @@ async def make_agent(
         strict=options.strict,
         sync=_sync(session),
     )
-    agent.executor.on_always(lambda rule, scope: save_rule(rule, scope, session.workspace.root))
-    session.orchestrator.on_retry = lambda event: agent.report(event)
+
+    def save(rule: str, scope: str) -> None:
+        save_rule(rule, scope, session.workspace.root)
+
+    agent.executor.on_always(save)
     return agent
 
 
@@ -87,7 +100,7 @@ def _delegate(session: Session, models: list[Model]) -> Tool:
             tools=_selected(session, spec),
             spec=spec,
             host=session.host,
-            policy=session.policy if not spec.mode else session.policy.lowered(PermissionMode(spec.mode)),
+            policy=lowered(session.policy, spec.mode),
             state=replace(session.state, misses={}),
             budget=parent.spending.nested(spec.max_turns),
             thinking=parent.thinking,
@@ -132,13 +145,29 @@ async def _started(session: Session, spec: AgentSpec, info: ModelInfo) -> RunSta
         session_id=session.state.session_id,
         agent=spec.name,
         model=info.id,
-        models=await session.orchestrator.roles(),
+        models=await _roles(session, info),
         permission_mode=session.policy.mode.value,
         sandbox=box.status if box else "off",
         cwd=str(session.workspace.root),
         context_files=tuple(f.path for f in session.context),
         warnings=tuple(warnings),
     )
+
+
+async def _roles(session: Session, info: ModelInfo) -> dict[str, str | None]:
+    """What each role resolves to. A run that names its model asks no server about the others."""
+    if session.options.model not in ("", "fast", "thinking"):
+        return {"fast": info.id, "thinking": info.id, "embedding": session.loaded.settings.models.embedding or None}
+    return {filled.role: filled.model for filled in await session.orchestrator.report()}
+
+
+def lowered(policy: Policy, mode: str) -> Policy:
+    """The same rules under a stricter mode, if the agent's own is stricter; an agent can never raise it."""
+    if not mode or STRICTNESS.index(policy.mode) <= STRICTNESS.index(PermissionMode(mode)):
+        return policy
+    other = copy.copy(policy)
+    other.mode = PermissionMode(mode)
+    return other
 
 
 def _sync(session: Session) -> Callable[[], Awaitable[None]] | None:
@@ -157,11 +186,12 @@ def _level(text: str) -> Thinking | None:
 
 
 def _paths(workspace: Workspace) -> tuple[str, ...]:
-    """Some names in the workspace, nearest first, for a model that picks from a list."""
+    """Some names in the workspace, for a model that picks from a list; what git ignores is left out."""
+    rules = IgnoreRules(workspace.root)
     found: list[str] = []
-    for entry in workspace.walk("."):
-        if entry.is_file:
-            found.append(entry.display)
+    for entry in workspace.walk(".", skip=lambda rel, is_dir: rel.startswith(".git") or rules.ignored(rel, is_dir)):
+        if entry.kind == "file":
+            found.append(entry.rel)
         if len(found) >= STEP_PATHS:
             break
     return tuple(found)

@@ -13,6 +13,7 @@ from aicli.agents.prompt import context_files
 from aicli.agents.registry import AgentRegistry
 from aicli.assembly import make_agent
 from aicli.clean import Redactor
+from aicli.content.events import RetryScheduled
 from aicli.content.kinds import PermissionMode
 from aicli.errors import UsageError
 from aicli.models.orchestrator import MultiModelOrchestrator
@@ -78,9 +79,16 @@ async def build(loaded: Loaded, host: Host, options: RunOptions) -> Session:
     policy.shell_cwd = lambda: state.shell_cwd
     state.headless = not host.present
     state.tasks = restored.tasks if restored else ()
+    built: list[Session] = []
+
+    def report(event: RetryScheduled) -> None:
+        for one in built:
+            one.agent.report(event)
+
     orchestrator = MultiModelOrchestrator(
         settings,
         _key(keys, settings),
+        on_retry=report,
         log_http=options.log_http,
         record=options.record,
         replay=options.replay,
@@ -108,6 +116,7 @@ async def build(loaded: Loaded, host: Host, options: RunOptions) -> Session:
     except BaseException:
         await session.close()
         raise
+    built.append(session)
     return session
 
 
