@@ -63,7 +63,7 @@ def _token(status: os.stat_result | None) -> tuple[int, ...]:
 
 def _writable(spot: Spot) -> bool:
     where, how = spot.at()
-    return os.access(where, os.W_OK, dir_fd=how.get("dir_fd"))
+    return os.access(where, os.W_OK, dir_fd=how.get("dir_fd"), effective_ids=os.access in os.supports_effective_ids)
 
 
 def _dress(spot: Spot, fd: int, temporary: str, old: os.stat_result | None, mode: int | None) -> None:
