@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import io
 import re
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin
 
 from aicli.workspace.text import decode, looks_binary
+
+if TYPE_CHECKING:
+    from bs4 import BeautifulSoup
 
 _HTML_SIZE = 2 * 1024 * 1024
 """Characters of HTML that are turned into Markdown; more takes too long."""
@@ -53,7 +59,7 @@ def media_type(content_type: str) -> str:
     return content_type.partition(";")[0].strip().lower()
 
 
-def text_of(body: bytes, content_type: str) -> str:
+def text_of(body: bytes, content_type: str, url: str = "") -> str:
     """Readable text of a body. Raises NotText. May take a second for a large page: call it in a thread."""
     kind = media_type(content_type)
     if kind == "application/pdf" or body.startswith(b"%PDF-"):
@@ -64,7 +70,7 @@ def text_of(body: bytes, content_type: str) -> str:
         raise NotText(f"it is binary ({kind or 'of unknown type'}, {len(body):,} bytes), not text")
     text = decoded(body, content_type)
     if kind in ("text/html", "application/xhtml+xml") or (not kind and _looks_html(text)):
-        return markdown(text)
+        return markdown(text, url)
     return text
 
 
@@ -104,8 +110,8 @@ def _codec(label: str) -> str:
     return name if getattr(info, "_is_text_encoding", True) else ""
 
 
-def markdown(html: str) -> str:
-    """HTML as Markdown without scripts, styles and the like; plain text where the nesting is too deep for that."""
+def markdown(html: str, url: str = "") -> str:
+    """HTML as Markdown without scripts, styles and the like, links made absolute; plain text where it nests too deep."""
     from bs4 import BeautifulSoup  # these two take 150 ms
     from markdownify import MarkdownConverter
 
@@ -115,6 +121,7 @@ def markdown(html: str) -> str:
         title = soup.title.get_text(" ", strip=True) if soup.title else ""
         for tag in soup.find_all(_DROP):
             tag.decompose()
+        _absolute(soup, url)
         text = MarkdownConverter(heading_style="ATX", bullets="-", escape_misc=False).convert_soup(soup)
     except RecursionError:
         title, text = "", re.sub(r"<[^<>]*>", " ", re.sub(r"(?is)<(script|style)\b.*?</\1\s*>", " ", cut))
@@ -125,6 +132,17 @@ def markdown(html: str) -> str:
     if len(html) > _HTML_SIZE:
         text += f"\n\n[only the first {_HTML_SIZE:,} characters of the page's HTML were read]"
     return text
+
+
+def _absolute(soup: BeautifulSoup, url: str) -> None:
+    for tag in soup.find_all(["a", "img"]):
+        name = "href" if tag.name == "a" else "src"
+        link = str(tag.get(name, ""))
+        if link.startswith(("data:", "javascript:")):
+            del tag[name]
+        elif link and not link.startswith("#"):
+            with contextlib.suppress(ValueError):
+                tag[name] = urljoin(url, link)
 
 
 def _pdf(body: bytes) -> str:

@@ -45,7 +45,7 @@ async def web_fetch(
         raise ToolFailed(f"{sanitise(url)[:200]} could not be fetched: {e}.") from None
     ctx.state.untrusted = True
     try:
-        text = await asyncio.to_thread(text_of, page.body, page.content_type)
+        text = await asyncio.to_thread(text_of, page.body, page.content_type, page.url)
     except NotText as e:
         if page.status >= 400:
             raise ToolFailed(_status(page)) from None
