@@ -47,6 +47,7 @@ class Summary:
     used: float = 0.0
     turns: int = 0
     size: int = 0
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,22 @@ class SessionStore:
             used=used,
             turns=data.count(b'"event":{"type":"turn_started"'),
             size=len(data),
+            name=self._name(session_id),
         )
+
+    def rename(self, text: str, name: str) -> None:
+        """Gives the session a name, kept beside its log; "" takes it away. Raises InputError, OSError."""
+        file = self.path(self.find(text)).with_suffix(".name")
+        if name:
+            file.write_text(name, "utf-8")
+        else:
+            file.unlink(missing_ok=True)
+
+    def _name(self, session_id: str) -> str:
+        try:
+            return self.path(session_id).with_suffix(".name").read_text("utf-8", "replace").strip()
+        except OSError:
+            return ""
 
     def find(self, text: str) -> str:
         """The one id that is or begins with `text`. Raises InputError when none or several do."""
@@ -246,6 +262,7 @@ class SessionStore:
         session_id = self.find(text)
         self.path(session_id).unlink()
         self.path(session_id).with_suffix(".torn").unlink(missing_ok=True)
+        self.path(session_id).with_suffix(".name").unlink(missing_ok=True)
         return session_id
 
     def prune(self, days: float) -> tuple[str, ...]:

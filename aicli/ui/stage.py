@@ -52,7 +52,7 @@ class Stage:
         self.bottom: Callable[[int, int], tuple[list[Line], Caret]] = lambda columns, limit: ([], None)
         self.draft: Callable[[], str] = lambda: ""
         self.to_draft: Callable[[str], None] = lambda text: None
-        self._bell = bell
+        self.bell = bell
         self._away = False
         self._asked_at: float | None = None
         self._signed = False
@@ -162,7 +162,7 @@ class Stage:
             self._panel_timer = asyncio.get_running_loop().call_at(min(times) + 0.001, self._panel_due)
 
     def _sign_time(self) -> float | None:
-        if self._asked_at is None or self._signed or self._bell == "off" or not self._away:
+        if self._asked_at is None or self._signed or self.bell == "off" or not self._away:
             return None
         return self._asked_at + AWAY_WAIT
 
@@ -182,7 +182,7 @@ class Stage:
             return
         self._signed = True
         text = self.words("title.waiting")
-        self._tail += self.terminal.title(text) + (f"\x1b]9;{text}\x07" if self._bell == "osc9" else "\a")
+        self._tail += self.terminal.title(text) + (f"\x1b]9;{text}\x07" if self.bell == "osc9" else "\a")
 
     def open_fold(self, panel: Panel | None) -> bool:
         """Prints the newest fold that was not opened yet, or all of the question in front. False when there is none."""

@@ -27,7 +27,7 @@ from aicli.ui.calls import CallView
 from aicli.ui.cells import Line, cut, hard_wrap, plain, sides, wrap
 from aicli.ui.display import INDENT
 from aicli.ui.markdown import MarkdownStream
-from aicli.ui.theme import CYAN, DIM, NOTE, SPINNER, STYLE_OF, THINKING, YELLOW
+from aicli.ui.theme import CYAN, DIM, NOTE, SPINNER, STOPPED, STYLE_OF, THINKING, YELLOW
 from aicli.ui.words import Words
 
 MOST_LIVE = 6
@@ -55,6 +55,8 @@ class Transcript:
         self._writing_call = ""
         self._note = ""
         self._fold_count = 0
+        self._work = ""
+        self._work_since = 0.0
 
     def resize(self, columns: int) -> None:
         """What settles from now on has the new width."""
@@ -89,7 +91,7 @@ class Transcript:
             case RunFinished():
                 self._close_text(now)
                 self._calls.clear()
-                self._asked_since = None
+                self._asked_since, self._note, self._writing_call = None, "", ""
             case _:
                 self._notice(event, now)
 
@@ -239,6 +241,20 @@ class Transcript:
         fresh, self._fold_count = len(self.folds) != self._fold_count, len(self.folds)
         return fresh
 
+    def stopped(self, text: str) -> None:
+        """The run was stopped by the person: said once everything is dead."""
+        self._calls.clear()
+        self._note, self._asked_since = "", None
+        self._mark(STOPPED, text)
+
+    def work(self, text: str, now: float) -> None:
+        """Something of the program's own runs; "" when it is over."""
+        self._work, self._work_since = text, now
+
+    def fitted(self, lines: list[Line]) -> None:
+        """Ready lines of any width, wrapped to ours."""
+        self._put([part for line in lines for part in wrap(line, self.columns, rest=(("      ", ""),))])
+
     def put(self, lines: list[Line]) -> None:
         """Lines that are ready, settled as they are."""
         self._put(lines)
@@ -290,7 +306,13 @@ class Transcript:
     def animated(self) -> bool:
         """Does anything on the screen move by itself?"""
         running = any(c.running and c.waiting_since is None for c in self._calls.values())
-        return running or bool(self._thinking) or self._asked_since is not None or bool(self._writing_call)
+        return (
+            running
+            or bool(self._work)
+            or bool(self._thinking)
+            or self._asked_since is not None
+            or bool(self._writing_call)
+        )
 
     @property
     def running(self) -> int:
@@ -307,6 +329,8 @@ class Transcript:
         lines: list[Line] = []
         if self._markdown is not None:
             lines += self._markdown.live()[-max(1, limit - 1) :]
+        if self._work:
+            lines.append(self._spinning(self._work, now - self._work_since, spinner))
         if self._thinking:
             lines += self._live_thinking(now, spinner)
         elif self._note:

@@ -34,6 +34,10 @@ class Words:
     """`words("section.name", n=3)` is the message with its values put in."""
 
     def __init__(self, language: str = "auto") -> None:
+        self.use(language)
+
+    def use(self, language: str) -> None:
+        """From now on in this language."""
         self.language = language_of(language)
         self._messages = catalogue(self.language)
 

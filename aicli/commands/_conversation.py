@@ -1,0 +1,342 @@
+"""Conversation: one chat on the screen. Binds session, agent and screen; a turn is one task that can be stopped."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aicli import paths
+from aicli.commands._options import RunFlags, run_options, settings_flags
+from aicli.content.events import AgentEvent, MessageAdded, ModelChanged, RunFinished
+from aicli.content.kinds import PermissionMode
+from aicli.content.run_result import ResultFold
+from aicli.errors import AicliError
+from aicli.ui import amounts
+from aicli.ui.chat_screen import Calls, ChatScreen
+from aicli.ui.completion import ChatCompleter, FileIndex
+from aicli.ui.interrupts import Interrupts
+from aicli.ui.live import closing_lines
+from aicli.ui.prompts import TerminalHost
+from aicli.ui.words import Words
+
+if TYPE_CHECKING:
+    from aicli.agents.agent import Agent
+    from aicli.content.messages import Message
+    from aicli.runtime import RunOptions, Session
+
+THINK_FROM = 1_500
+"""Characters from which a message goes to the thinking role."""
+MODES = (PermissionMode.DEFAULT, PermissionMode.ACCEPT_EDITS, PermissionMode.PLAN)
+
+
+class Conversation:
+    """`run` opens the screen first and gets the rest ready while keys are already taken. Returns the exit code."""
+
+    def __init__(self, flags: RunFlags, agent: str = "general", first: str = "", *, switch: bool = True) -> None:
+        self.flags, self.agent_name, self.first = flags, agent, first
+        self.words = Words()
+        self.host = TerminalHost()
+        self.files = FileIndex((flags.cwd or Path.cwd()).expanduser())
+        self.total = ResultFold()
+        self.turns: list[int] = []  # length of the history before each turn
+        self.told: list[str] = []  # what the person ran with !, for the next message
+        self.switch = switch and not flags.model  # may a long message go to the thinking role?
+        self.screen: ChatScreen
+        self.session: Session
+        self._over: asyncio.Future[int]
+        self._task: asyncio.Task[object] | None = None
+        self._ready = False
+
+    @property
+    def agent(self) -> Agent:
+        return self.session.agent
+
+    async def run(self) -> int:
+        """Blocks until the person leaves. Raises AicliError when the session can't be made."""
+        self._over = asyncio.get_running_loop().create_future()
+        completer = ChatCompleter(self.files, self._names)
+        self.screen = ChatScreen(self.words, history=paths.state_folder() / "history.jsonl", complete=completer)
+        self.host.bind(self.screen.stage)
+        self.screen.calls = Calls(self.submit, self._queue, self._take_back, self._stop, self.quit, self._next_mode)
+        self.screen.stage.terminal.on_gone = lambda: self.quit(129)
+        with Interrupts(self._signal, self.screen.stage.restore) as self._interrupts:
+            try:
+                self.screen.stage.open()
+                self._start(self._prepare())
+                return await self._over
+            finally:
+                await self._end()
+                self.screen.stage.close()
+
+    # -- tasks
+
+    def _start(self, work: Coroutine[Any, Any, object]) -> None:
+        """One thing at a time: a turn, a command, or the preparation."""
+        self._task = asyncio.create_task(work)
+        self._task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[object]) -> None:
+        if task is self._task:
+            self._task = None
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not self._over.done():
+            self._over.set_exception(error)
+
+    def quit(self, code: int = 0) -> None:
+        if not self._over.done():
+            self._over.set_result(code)
+
+    def _signal(self, code: int) -> None:
+        """SIGINT stops what runs, or is the idle line's Ctrl-C; the others end the program."""
+        if code != 130:
+            self.quit(code)
+        elif self.screen.state.busy:
+            self._stop()
+        else:
+            self._interrupts.done()
+            self.screen.calls.quit() if self.screen.interrupt() else None
+
+    async def _end(self) -> None:
+        """Ends what runs, says goodbye, closes the session."""
+        task = self._task
+        if task is not None and not task.done():
+            if not (self._ready and self.agent.cancel(143)):
+                task.cancel()
+            await asyncio.wait({task})
+        self.files.close()
+        if self._ready:
+            self._ready = False
+            self._goodbye()
+            await self.session.close()
+
+    # -- getting ready
+
+    async def _prepare(self) -> None:
+        from aicli.commands._setup import prepare
+
+        self.session = await prepare(self)
+        self._ready = self.screen.state.ready = True
+        self.screen.stage.transcript.model = self.model
+        self.show_model()
+        if self.session.restored is not None:
+            self._show_restored(self.session.restored.history)
+        if self.first:
+            asyncio.get_running_loop().call_soon(self.submit, self.first)
+
+    def options(self, **more: Any) -> RunOptions:
+        return replace(run_options(self.flags, self.flags.session_id, agent=self.agent_name), **more)
+
+    def settings(self) -> dict[str, object]:
+        return settings_flags(self.flags)
+
+    def show_model(self) -> None:
+        """Footer: model, window, mode."""
+        footer = self.screen.footer
+        model = self.agent.model
+        first = model[0] if isinstance(model, (list, tuple)) else model
+        info = getattr(first, "info", None)
+        footer.model = info.id if info else str(model)
+        footer.window = self.session.loaded.settings.models.num_ctx or (info.window if info else None)
+        footer.mode = self.words(f"mode.{self.session.policy.mode.value}")
+        self.screen.stage.frames.changed(at_once=True)
+
+    @property
+    def model(self) -> str:
+        model = self.agent.model
+        first = model[0] if isinstance(model, (list, tuple)) else model
+        return first.info.id if hasattr(first, "info") else str(first)
+
+    def _show_restored(self, history: list[Message]) -> None:
+        """The last exchange of a resumed session."""
+        users = [i for i, m in enumerate(history) if m.role == "user"]
+        if not users:
+            return
+        self.turns = users
+        self.screen.say_user(_said(history[users[-1]]))
+        answers = [m.text for m in history[users[-1] :] if m.role == "model" and m.text.strip()]
+        if answers:
+            self.screen.say(answers[-1])
+        self.screen.footer.turn = len(users)
+
+    async def reopen(self, **more: Any) -> None:
+        """Another session in this one's place: `more` are RunOptions. Raises what building it raises."""
+        from aicli import runtime
+
+        options = self.options(**more)
+        fresh = await runtime.build(self.session.loaded, self.host, options)
+        old, self.session = self.session, fresh
+        await old.close()
+        self.turns.clear()
+        self.show_model()
+        if fresh.restored is not None:
+            self._show_restored(fresh.restored.history)
+
+    # -- messages
+
+    def submit(self, text: str) -> None:
+        """A message or a command, while nothing runs."""
+        if self._task is not None:
+            self._queue(text)
+            return
+        from aicli.commands import _slash
+
+        self.files.refresh()
+        command = _slash.parse(text)
+        if command is not None:
+            self.screen.say_user(text)
+            self._start(_slash.run(self, *command))
+        elif text.startswith("!") and text[1:].strip():
+            self._start(self._shell(text[1:].strip()))
+        else:
+            self._start(self.turn(text))
+
+    async def turn(self, text: str, *, shown: str = "") -> RunFinished | None:
+        """One message to the agent and everything until its end. Returns how it ended."""
+        from aicli.commands._mentions import expand
+
+        screen = self.screen
+        began = screen.stage.now
+        screen.begin(shown or text)
+        self.turns.append(len(self.agent.history))
+        if self.session.state.checkpoints is not None:
+            self.session.state.checkpoints.new_task()
+        finished: RunFinished | None = None
+        fold = ResultFold()
+        try:
+            await self._choose(text)
+            parts = expand("\n\n".join([*self.told, text]), self.session)
+            self.told.clear()
+            joined = False
+            async for event in self.agent.stream(parts):
+                fold.feed(event)
+                self._event(event, joined)
+                joined = joined or isinstance(event, MessageAdded)
+                if isinstance(event, RunFinished):
+                    finished = event
+        except AicliError as error:
+            screen.error(str(error), error.hint)
+        finally:
+            self._after(finished, fold, screen.stage.now - began)
+        return finished
+
+    def _event(self, event: AgentEvent, joined: bool) -> None:
+        self.total.feed(event)
+        screen = self.screen
+        if isinstance(event, MessageAdded):
+            if event.usage is not None:
+                screen.footer.used = event.usage.total
+                screen.footer.cost = self.total.result().cost_usd
+            if event.message.role == "user" and joined and screen.state.queued:
+                screen.say_user(screen.state.queued.pop(0))
+        screen.stage.feed(event)
+        if isinstance(event, ModelChanged):
+            self.show_model()
+
+    def _after(self, finished: RunFinished | None, fold: ResultFold, seconds: float) -> None:
+        screen = self.screen
+        self._interrupts.done()
+        if finished is None or finished.status == "cancelled":
+            line = self.words("run.stopped", seconds=amounts.seconds(seconds))
+            screen.stage.transcript.stopped(line)
+        elif finished.status != "completed":
+            self.turns = [t for t in self.turns if t < len(self.agent.history)]
+            screen.stage.print(closing_lines(fold.result(seconds), self.words, screen.stage.screen.width))
+        elif finished.checked:
+            screen.dim(self.words("run.checked", what=finished.checked))
+        screen.end()
+        waiting = [m.text for m in self.agent.unqueue()]
+        if not waiting:
+            screen.state.queued.clear()
+        elif finished is not None and finished.status == "completed" and not self._over.done():
+            screen.state.queued.clear()
+            asyncio.get_running_loop().call_soon(self.submit, "\n".join(waiting))
+        else:
+            screen.to_draft(waiting)
+
+    async def _choose(self, text: str) -> None:
+        """Fast, or thinking for a long message; the model is named each time."""
+        if self.switch:
+            role = "thinking" if len(text) > THINK_FROM else "fast"
+            if role != self.agent.role:
+                await self.session.use_model(role)
+                self.show_model()
+        key = "chat.model_long" if self.switch and self.agent.role == "thinking" else "chat.model"
+        self.screen.dim(self.words(key, model=self.model, role=self.agent.role, n=f"{THINK_FROM:,}"))
+        self.screen.stage.transcript.model = self.model
+
+    # -- while busy
+
+    def _queue(self, text: str) -> None:
+        if text not in self.screen.state.queued:
+            self.screen.state.queued.append(text)
+        self.agent.steer(text)
+
+    def _take_back(self) -> str:
+        """The last queued message leaves the queue again; "" when it has just joined."""
+        waiting = self.agent.unqueue()
+        for message in waiting[:-1]:
+            self.agent.steer(message)
+        if self.screen.state.queued:
+            self.screen.state.queued.pop()
+        return waiting[-1].text if waiting else ""
+
+    def _stop(self) -> None:
+        self.screen.stopping()
+        if not (self._ready and self.agent.cancel()) and self._task is not None:
+            self._task.cancel()
+
+    def _next_mode(self) -> None:
+        if self._ready:
+            now = self.session.policy.mode
+            at = MODES.index(now) if now in MODES else -1
+            self.set_mode(MODES[(at + 1) % len(MODES)])
+
+    def set_mode(self, mode: PermissionMode) -> None:
+        self.session.set_mode(mode)
+        self.show_model()
+
+    # -- the rest
+
+    def _names(self) -> list[tuple[str, str]]:
+        from aicli.commands import _slash
+
+        return _slash.names(self.words, self.session if self._ready else None)
+
+    async def _shell(self, command: str) -> None:
+        """!command: run by the person, shown, and told to the model with the next message."""
+        from aicli.commands._mentions import run_command
+
+        screen = self.screen
+        screen.begin("!" + command)
+        began = screen.stage.now
+        try:
+            said = await run_command(command, self.session, screen.stage)
+            self.told.append(said)
+        except asyncio.CancelledError:
+            line = self.words("run.stopped", seconds=amounts.seconds(screen.stage.now - began))
+            screen.stage.transcript.stopped(line)
+        finally:
+            self._interrupts.done()
+            screen.end()
+
+    def _goodbye(self) -> None:
+        """At most two lines: totals, and how to go on."""
+        result = self.total.result()
+        if not result.turns:
+            return
+        values = {"turns": len(self.turns), "calls": result.tool_calls, "tokens": amounts.tokens(result.usage.total)}
+        key = "chat.totals" if result.cost_usd else "chat.totals_free"
+        cost = amounts.money(result.cost_usd or 0)
+        lines = [self.words(key, cost=cost, **values)]
+        if self.session.log is not None:
+            lines.append(self.words("chat.resume", id=self.session.state.session_id))
+        self.screen.stage.print([(), *(((line, "2"),) for line in lines)])
+
+
+def _said(message: Message) -> str:
+    """What the person typed, without what was put before it."""
+    texts = [p.text for p in message.parts if p.type == "text"]
+    return texts[-1] if texts else ""

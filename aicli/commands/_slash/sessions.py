@@ -1,0 +1,122 @@
+"""Slash commands about sessions and settings."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aicli import paths
+from aicli.commands._slash.talk import table
+from aicli.errors import UsageError
+from aicli.sessions.store import SessionStore
+from aicli.ui import amounts
+from aicli.ui.cells import cut_text
+
+if TYPE_CHECKING:
+    from aicli.commands._chat_types import Chat
+
+
+def _store() -> SessionStore:
+    return SessionStore(paths.state_folder() / "sessions")
+
+
+async def sessions(chat: Chat, arguments: str) -> None:
+    rows = []
+    for one in await asyncio.to_thread(_store().list, 200):
+        if arguments != "all" and one.cwd != str(chat.session.workspace.root):
+            continue
+        key, n = amounts.ago(time.time() - one.used)
+        rows.append((one.id[:8], chat.words(key, n=n), cut_text(one.name or " ".join(one.task.split()), 40), f"{one.turns}"))
+    if rows:
+        table(chat, rows[:20])
+    else:
+        chat.screen.dim(chat.words("sessions.none"))
+
+
+async def resume(chat: Chat, arguments: str) -> None:
+    """/resume ID goes on with that session; without an id the last other one of this folder."""
+    wanted = arguments
+    if not wanted:
+        here = [
+            s.id
+            for s in await asyncio.to_thread(_store().list, 200)
+            if s.cwd == str(chat.session.workspace.root) and s.id != chat.session.state.session_id
+        ]
+        if not here:
+            raise UsageError(chat.words("sessions.none"))
+        wanted = here[0]
+    await chat.reopen(resume=_store().find(wanted))
+
+
+async def fork(chat: Chat, arguments: str) -> None:
+    """Goes on in a copy; the session so far stays as it is."""
+    if chat.session.log is None:
+        raise UsageError(chat.words("sessions.unkept"))
+    chat.session.log.sync()
+    await chat.reopen(resume=chat.session.state.session_id, fork=True)
+    chat.screen.dim(chat.words("sessions.forked", id=chat.session.state.session_id))
+
+
+async def rename(chat: Chat, arguments: str) -> None:
+    if not arguments:
+        raise UsageError(chat.words("slash.rename"))
+    if chat.session.log is None:
+        raise UsageError(chat.words("sessions.unkept"))
+    _store().rename(chat.session.state.session_id, arguments)
+    chat.screen.dim(chat.words("sessions.renamed", name=arguments))
+
+
+async def export(chat: Chat, arguments: str) -> None:
+    """/export FILE.md, .html or .json."""
+    from aicli.sessions import export as documents
+
+    if chat.session.log is None:
+        raise UsageError(chat.words("sessions.unkept"))
+    chat.session.log.sync()
+    store = _store()
+    restored = store.load(chat.session.state.session_id)
+    summary = store.summary(restored.id)
+    if summary is None:
+        raise UsageError(chat.words("sessions.none"))
+    file = Path(arguments or f"aicli-{restored.id[:8]}.md").expanduser()
+    file = file if file.is_absolute() else chat.session.workspace.root / file
+    if file.exists():
+        raise UsageError(chat.words("sessions.exists", file=file))
+    if file.suffix == ".json":
+        text = documents.as_json(restored)
+    else:
+        text = (documents.as_html if file.suffix == ".html" else documents.as_markdown)(restored, summary)
+    await asyncio.to_thread(file.write_text, text, "utf-8")
+    chat.screen.dim(chat.words("sessions.exported", file=file))
+
+
+async def config(chat: Chat, arguments: str) -> None:
+    """The same as `aicli config …`."""
+    await _command(chat, ["config", *(arguments.split() or ["show"])])
+
+
+async def doctor(chat: Chat, arguments: str) -> None:
+    await _command(chat, ["doctor"])
+
+
+async def _command(chat: Chat, argv: list[str]) -> None:
+    """A command of the program itself, its output shown."""
+    chat.screen.working(" ".join(argv))
+    try:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "aicli", *argv,
+            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+            cwd=chat.session.workspace.root,
+        )  # fmt: skip
+        try:
+            output, _ = await asyncio.wait_for(process.communicate(), 60)
+        except BaseException:
+            process.kill()
+            await process.wait()
+            raise
+        chat.screen.raw(output.decode("utf-8", "replace"))
+    finally:
+        chat.screen.end()
