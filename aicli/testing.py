@@ -93,7 +93,7 @@ def call_tool(
 
 async def _call(name: str, args: dict[str, Any], cwd: Path, mode: str, answers: Sequence[Answer]) -> Outcome:
     host = ScriptedHost(answers)
-    options = RunOptions(cwd=cwd, model="ollama:none", tools=("*",), ephemeral=True)
+    options = RunOptions(cwd=cwd, model="lmstudio:none", tools=("*",), ephemeral=True)
     session = await build(load({"permissions.mode": mode}, options), host, options)
     events: list[AgentEvent] = []
     try:

@@ -10,7 +10,7 @@ from pathlib import Path
 from aicli import paths
 
 HIDDEN = ("/home", "/root", "/run", "/var/tmp", "/media", "/mnt")
-PROTECTED_FOLDERS = (".git", ".aicli", ".vscode", ".idea", ".husky")
+PROTECTED_FOLDERS = (".git", ".aicli", ".vscode", ".idea")
 PROTECTED_FILES = (".mcp.json", ".gitmodules", ".envrc")
 SHELL_FILES = (".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", ".gitconfig")
 IN_GIT = ("hooks", "config", "modules", "config.worktree")

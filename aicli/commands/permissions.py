@@ -1,0 +1,235 @@
+"""Permissions: list the rules, explain what decides a call, test them; trust a folder or stop trusting it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from aicli.safety.policy import Decided, Policy
+    from aicli.settings_load import Loaded
+    from aicli.ui.console import Console
+
+app = typer.Typer(
+    help="Permissions: list the rules, explain what decides a call, test them; trust a folder.",
+    rich_markup_mode=None,
+    add_completion=False,
+    no_args_is_help=True,
+)
+_MODES = "One of plan, default, accept-edits, dont-ask, bypass"
+AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
+Mode = Annotated[str, typer.Option("--mode", "--permission-mode", metavar="MODE", help="As if in this mode.")]
+WithTool = Annotated[str, typer.Option("--tool", metavar="NAME", help="Another tool than shell.")]
+
+
+@app.command("list")
+def list_(mode: Mode = "", as_json: AsJson = False) -> int:
+    """The mode, the sandbox and every rule in the order in which they are tried."""
+    loaded, policy, box = _setup(mode)
+    rows = [
+        {"decision": decision, "rule": rule.text, "from": source}
+        for decision, source, rules in _sources(loaded, policy)
+        for rule in rules
+    ]
+    if as_json:
+        _json({"mode": policy.mode.value, "sandbox": box.status, "missing": list(box.missing), "rules": rows})
+        return 0
+    lines = [f"mode     {policy.mode.value}  ({loaded.origin.get('permissions.mode', 'default')})"]
+    lines += [f"sandbox  {box.status}{f' ({box.kind})' if box.kind else ''}"]
+    lines += [f"         not kept: {m}" for m in box.missing]
+    lines += [f"{row['decision']:<8} {row['rule']}  ({row['from']})" for row in rows] or ["no rules: the mode decides"]
+    lines += [
+        "",
+        "Tried in this order: what no mode lifts, deny, ask, allow, then the mode. The first that fits decides.",
+    ]
+    _console().out_text("\n".join(lines))
+    return 0
+
+
+@app.command()
+def explain(
+    subject: Annotated[str, typer.Argument(metavar="CMD", help="A command line; with --tool a path or an address.")],
+    mode: Mode = "",
+    tool: WithTool = "shell",
+    as_json: AsJson = False,
+) -> int:
+    """Which rule decides a command, for each of its parts. Runs nothing. Ends with 0 for allow, 1 for ask, 3 for deny."""
+    from aicli.safety.rules import BUILTIN
+
+    _, policy, _ = _setup(mode)
+    name = tool if tool in BUILTIN else _tool_name(tool)
+    kind, args = _call(name, subject)
+    parts = policy.explain(name, kind, args)
+    whole = policy.verdict(name, kind, args)
+    rule = policy.suggest(name, kind, args) if whole.decision == "ask" else ""
+    if as_json:
+        _json({"decision": whole.decision, "why": whole.why, "parts": [_row(p) for p in parts], "always": rule})
+    else:
+        lines = [f"{p.verdict.decision:<6} {p.text}\n       {p.verdict.why}  ({p.verdict.rule})" for p in parts]
+        if len(parts) > 1:
+            lines.append(f"\n{whole.decision}: the strictest part decides")
+        if rule:
+            lines.append(f"\n“always” would save: {rule}")
+        _console().out_text("\n".join(lines))
+    return {"allow": 0, "ask": 1, "deny": 3}[whole.decision]
+
+
+@app.command()
+def test(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="Lines such as `deny: curl x`; - reads standard input.")
+    ] = None,
+    mode: Mode = "",
+    as_json: AsJson = False,
+) -> int:
+    """Checks that every rule can be read and fits its examples; with a file, what each command in it would get."""
+    from aicli.content.kinds import ToolKind
+
+    loaded, policy, _ = _setup(mode)
+    rows: list[dict[str, Any]] = []
+    for line in _lines(file):
+        wanted, colon, command = line.partition(":")
+        if not colon or wanted.strip() not in ("allow", "ask", "deny"):
+            wanted, command = "", line
+        verdict = policy.verdict("shell", ToolKind.EXECUTE, {"command": command.strip()})
+        right = not wanted or wanted.strip() == verdict.decision
+        rows.append(
+            {"command": command.strip(), "decision": verdict.decision, "rule": verdict.rule, "as_wanted": right}
+        )
+    wrong = [r for r in rows if not r["as_wanted"]]
+    count = sum(len(rules) for _, _, rules in _sources(loaded, policy))
+    if as_json:
+        _json({"rules": count, "results": rows, "wrong": len(wrong)})
+    else:
+        lines = [f"{'  ' if r['as_wanted'] else '✗ '}{r['decision']:<6} {r['command']}  ({r['rule']})" for r in rows]
+        lines.append(
+            f"{count} rules can be read and fit their examples" + (f"; {len(wrong)} lines differ" if wrong else "")
+        )
+        _console().out_text("\n".join(lines))
+    return 1 if wrong else 0
+
+
+@app.command()
+def trust(
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Without the question.")] = False,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Stop trusting this folder.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """What this folder's own files would set or run, and whether they may. Asks before it trusts them."""
+    from aicli.safety import trust as trusts
+
+    here = Path.cwd()
+    console = _console()
+    if revoke:
+        console.out_text("no longer trusted" if trusts.revoke(here) else "it was not trusted")
+        return 0
+    changes = trusts.changes(here)
+    if as_json:
+        items = [{"kind": i.kind, "path": i.path, "summary": i.summary} for i in trusts.found(here)]
+        _json({"root": str(trusts.repo_root(here)), "trusted": trusts.trusted(here), "items": items})
+        return 0
+    if trusts.trusted(here):
+        console.out_text(f"{trusts.repo_root(here)} is trusted and unchanged")
+        return 0
+    for change in changes:
+        console.out_text(f"{'new' if change.new else 'changed'}: {change.item.path}: {change.item.summary}")
+        console.out_text(change.diff)
+    if not yes and not typer.confirm(f"Trust these {len(changes)} files in {trusts.repo_root(here)}?", default=False):
+        return 1
+    console.out_text(f"{trusts.grant(here)} is trusted while these files stay as they are")
+    return 0
+
+
+def _setup(mode: str) -> tuple[Loaded, Policy, Any]:
+    from aicli.commands._listing import tools_of
+    from aicli.content.kinds import PermissionMode
+    from aicli.errors import UsageError
+    from aicli.safety.policy import Policy
+    from aicli.safety.rules import parse_rules
+    from aicli.safety.sandbox import detect
+    from aicli.safety.saved import saved_rules
+    from aicli.safety.trust import trusted
+    from aicli.settings_load import load
+    from aicli.workspace.root import Workspace
+
+    here = Path.cwd()
+    try:
+        flags = {"permissions.mode": PermissionMode.parse(mode).value} if mode else {}
+    except ValueError:
+        raise UsageError(
+            f"there is no permission mode {mode!r}", hint="plan, default, accept-edits, dont-ask, bypass"
+        ) from None
+    loaded = load(flags, cwd=here, trusted=trusted(here))
+    settings = loaded.settings
+    box = detect(settings.sandbox.mode if settings.sandbox.mode != "required" else "auto", here, settings.sandbox.read)
+    rules = settings.permissions
+    policy = Policy(
+        mode=PermissionMode(rules.mode or "default"),
+        rules=parse_rules(rules.deny, rules.ask, (*rules.allow, *saved_rules(here)), known=tools_of(here).names),
+        workspace=Workspace(here),
+        sandbox_status=box.status,
+    )
+    return loaded, policy, box
+
+
+def _sources(loaded: Loaded, policy: Policy) -> list[tuple[str, str, Any]]:
+    origin = loaded.origin
+    return [
+        (name, origin.get(f"permissions.{name}", "default"), getattr(policy.rules, name))
+        for name in ("deny", "ask", "allow")
+    ]
+
+
+def _tool_name(name: str) -> str:
+    from aicli.safety.rules import parse_rule
+
+    return {"read": "read_file", "edit": "write_file"}.get(parse_rule(name).tool, parse_rule(name).tool)
+
+
+def _call(name: str, subject: str) -> tuple[Any, dict[str, Any]]:
+    from aicli.content.kinds import ToolKind
+    from aicli.safety.rules import EDITS, READS
+
+    if name == "shell":
+        return ToolKind.EXECUTE, {"command": subject}
+    if name in READS:
+        return ToolKind.READ, {"path": subject}
+    if name in EDITS:
+        return ToolKind.EDIT, {"path": subject}
+    return (ToolKind.FETCH, {"url": subject}) if name.startswith("web") else (ToolKind.OTHER, {})
+
+
+def _lines(file: Path | None) -> list[str]:
+    import sys
+
+    from aicli.errors import InputError
+
+    if file is None:
+        return []
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as e:
+        raise InputError(f"{file}: {e}") from None
+    return [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+
+
+def _row(part: Decided) -> dict[str, str]:
+    return {"text": part.text, "decision": part.verdict.decision, "rule": part.verdict.rule, "why": part.verdict.why}
+
+
+def _json(value: Any) -> None:
+    import json
+
+    _console().out_exact(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+
+def _console() -> Console:
+    import os
+
+    from aicli.clean import Redactor
+    from aicli.safety.secrets import all_secrets
+    from aicli.ui.console import Console
+
+    return Console(Redactor(all_secrets(os.environ)))
