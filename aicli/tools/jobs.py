@@ -13,7 +13,8 @@ from pathlib import Path
 
 from aicli.paths import state_folder
 from aicli.tools.capture import Capture
-from aicli.tools.process import Command, Running
+from aicli.tools.launch import Command
+from aicli.tools.process import Running
 
 _KEEP_DAYS = 7
 _MOST = 16
@@ -75,7 +76,9 @@ class Jobs:
         if sum(job.active for job in self._jobs.values()) >= _MOST:
             raise TooManyJobs(f"{_MOST} jobs are running already")
         capture = Capture(self.output_file(), always=True)
-        return self._add(Job("", line, capture, Running(command, capture)))
+        running = Running(command, capture)
+        running.when_ended(capture.close)
+        return self._add(Job("", line, capture, running))
 
     def keep(self, line: str, capture: Capture, ending: str) -> Job:
         """Makes a finished command's whole output readable by id."""

@@ -12,33 +12,19 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from aicli.safety.confined import Confined
 from aicli.tools import reaper
 from aicli.tools.capture import Capture
-
-if TYPE_CHECKING:
-    from aicli.safety.sandbox import Sandbox
+from aicli.tools.launch import Command, Upstream, kill_group
 
 MARK = "X_AICLI_CALL"
 """Environment name by which a child is still known should its reaper have been killed."""
 _GRACE = 0.5
 _DRAIN = 0.5
-
-
-@dataclass(frozen=True)
-class Command:
-    """What to run: an argv (never a string), where, with exactly which environment, and how confined."""
-
-    argv: tuple[str, ...]
-    cwd: Path
-    env: Mapping[str, str] = field(default_factory=dict)
-    sandbox: Sandbox | None = None
-    writable: bool = True
-    network: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,6 +63,7 @@ class Running:
         self._control = self._status = -1
         self._token = uuid.uuid4().hex
         self._release: Callable[[], None] = lambda: None
+        self._upstream: Upstream | None = None
         self._popen = self._start(command)
         self._thread = threading.Thread(target=self._read, name="command", daemon=True)
         self._thread.start()
@@ -86,25 +73,30 @@ class Running:
         return self._popen.pid
 
     def _start(self, command: Command) -> subprocess.Popen[bytes]:
-        argv, env, fds, own_namespace = list(command.argv), dict(command.env), [], False
-        if command.sandbox is not None:
-            confined = command.sandbox.confine(
-                argv, cwd=command.cwd, env=env, writable=command.writable, network=command.network
-            )
-            argv, env, fds = list(confined.argv), dict(confined.env), list(confined.pass_fds)
-            self._release = confined.close
-            own_namespace = command.sandbox.status == "full"
+        self._out, errors = os.pipe()
+        source = -1
         try:
-            return self._spawn(argv, env, fds, command.cwd, own_namespace)
+            self._upstream = Upstream(command, errors)
+            source = self._upstream.output
+            confined = command.confined(command.argv)
+            self._release = confined.close
+            in_namespace = command.sandbox is not None and command.sandbox.status == "full"
+            return self._spawn(command.cwd, confined, (source, errors), in_namespace or bool(command.feeds))
         except BaseException:
+            os.close(self._out)
+            self._close_pipes()
+            self._end_upstream()
             self._release()
             raise
+        finally:
+            os.close(errors)
+            if source >= 0:
+                os.close(source)
 
-    def _spawn(
-        self, argv: list[str], env: dict[str, str], fds: list[int], cwd: Path, own_namespace: bool
-    ) -> subprocess.Popen[bytes]:
-        theirs: list[int] = []
-        if sys.platform == "linux" and not own_namespace and sys.executable:
+    def _spawn(self, cwd: Path, confined: Confined, streams: tuple[int, int], plain: bool) -> subprocess.Popen[bytes]:
+        """Under the reaper (Linux), unless `plain`: a namespace of its own, or programs that start no others."""
+        argv, env, theirs = confined.argv, dict(confined.env), []
+        if sys.platform == "linux" and not plain and sys.executable:
             control_read, self._control = os.pipe()
             self._status, status_write = os.pipe()
             theirs = [control_read, status_write]
@@ -114,21 +106,21 @@ class Running:
         try:
             return subprocess.Popen(
                 argv,
-                cwd=command_folder(cwd),
+                cwd=cwd,
                 env=env,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                bufsize=0,
+                stdin=streams[0],
+                stdout=streams[1],
+                stderr=streams[1],
                 start_new_session=True,
-                pass_fds=[*fds, *theirs],
+                pass_fds=[*confined.pass_fds, *theirs],
             )
-        except BaseException:
-            self._close_pipes()
-            raise
         finally:
             for fd in theirs:
                 os.close(fd)
+
+    def _end_upstream(self) -> None:
+        if self._upstream is not None:
+            self._upstream.close()
 
     def end(self) -> None:
         """Asks the tree to end, kills it half a second later; returns at once."""
@@ -140,7 +132,7 @@ class Running:
                 os.close(self._control)
                 self._control = -1
                 return
-        _kill_group(self._popen)
+        kill_group(self._popen)
 
     def when_ended(self, listener: Callable[[], None]) -> None:
         """Calls it from the reading thread, or at once when it has ended already."""
@@ -151,10 +143,8 @@ class Running:
         listener()
 
     def _read(self) -> None:
-        assert self._popen.stdout is not None
-        out = self._popen.stdout.fileno()
         try:
-            self._pump(out)
+            self._pump(self._out)
         finally:
             self._settle()
 
@@ -199,12 +189,11 @@ class Running:
 
     def _settle(self) -> None:
         self._popen.wait()
-        if self._popen.stdout:
-            self._popen.stdout.close()
+        os.close(self._out)
+        self._end_upstream()
         self._judge()
         self._close_pipes()
         self._release()
-        self.capture.close()
         self.seconds = time.monotonic() - self.started
         with self._lock:
             self.ended.set()
@@ -227,7 +216,7 @@ class Running:
                 sweep(self._token)
                 code = -signal.SIGKILL
         else:
-            _kill_group(self._popen)
+            kill_group(self._popen)
         if code < 0:
             self.signal = signal_name(-code)
         else:
@@ -242,8 +231,7 @@ class Running:
 
 
 async def run(
-    command: Command,
-    *,
+    *commands: tuple[str, Command] | Command,
     timeout: float,
     on_output: Callable[[str], None] | None = None,
     limit: int = 30_000,
@@ -251,37 +239,48 @@ async def run(
 ) -> ProcessResult:
     """Runs it to its end, or to `timeout` seconds; then the tree is ended and what was written so far returned.
 
-    `on_output` gets readable pieces in the event loop, a few times a second. Cancelling ends the tree before the
-    CancelledError goes on. Raises OSError when it can't be started.
+    Several commands run one after the other, each with the joiner that says when ("&&", "||", ";"; the first's counts
+    for nothing), and share output and time. `on_output` gets readable pieces in the event loop, a few times a second.
+    Cancelling ends the tree before the CancelledError goes on. Raises OSError when one can't be started.
     """
     loop = asyncio.get_running_loop()
     feed = _Feed(loop, on_output) if on_output else None
-    running = Running(command, Capture(file, on_text=feed.put if feed else None))
+    capture = Capture(file, on_text=feed.put if feed else None)
+    start, last, timed_out = time.monotonic(), None, False
+    try:
+        for joiner, command in (c if isinstance(c, tuple) else (";", c) for c in commands):
+            if last is not None and joiner in ("&&", "||") and (last.exit_code == 0) != (joiner == "&&"):
+                continue
+            last = Running(command, capture)
+            timed_out = not await _wait(last, timeout - (time.monotonic() - start))
+            if timed_out:
+                break
+    finally:
+        capture.close()
+    assert last is not None
+    if feed:
+        feed.flush()
+    output, truncated = capture.text(limit)
+    code = last.exit_code if not timed_out else None
+    return ProcessResult(code, last.signal, output, truncated, timed_out, time.monotonic() - start, capture)
+
+
+async def _wait(running: Running, timeout: float) -> bool:
+    """Waits for the end and says whether it came by itself; ends the tree on time-out and cancellation."""
+    loop = asyncio.get_running_loop()
     done = asyncio.Event()
     running.when_ended(lambda: _wake(loop, done))
-    timed_out = False
     try:
-        await asyncio.wait_for(done.wait(), timeout)
+        await asyncio.wait_for(done.wait(), max(timeout, 0.01))
     except TimeoutError:
-        timed_out = True
         running.end()
         await done.wait()
+        return False
     except asyncio.CancelledError:
         running.end()
         await asyncio.shield(done.wait())
         raise
-    if feed:
-        feed.flush()
-    output, truncated = running.capture.text(limit)
-    return ProcessResult(
-        running.exit_code if not timed_out else None,
-        running.signal,
-        output,
-        truncated,
-        timed_out,
-        running.seconds,
-        running.capture,
-    )
+    return True
 
 
 class _Feed:
@@ -313,16 +312,6 @@ class _Feed:
 def _wake(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
     with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
         loop.call_soon_threadsafe(event.set)
-
-
-def command_folder(cwd: Path) -> str:
-    return os.fspath(cwd)
-
-
-def _kill_group(popen: subprocess.Popen[bytes]) -> None:
-    """The group is the process's own session; after its end only stray members of it are left."""
-    with contextlib.suppress(OSError):
-        os.killpg(popen.pid, signal.SIGKILL)
 
 
 def sweep(token: str) -> None:

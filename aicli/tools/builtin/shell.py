@@ -17,10 +17,12 @@ from aicli.clean import sanitise
 from aicli.content.kinds import ToolKind
 from aicli.content.parts import JsonObject
 from aicli.content.results import CommandDisplay, ToolResult
-from aicli.safety.secrets import child_environ
+from aicli.safety.secrets import SYSTEM_PATH, child_environ
+from aicli.safety.shell_rules import read_only
 from aicli.tools.base import ToolContext, ToolFailed, tool
 from aicli.tools.jobs import Jobs, TooManyJobs
-from aicli.tools.process import Command, ProcessResult, run, signal_name
+from aicli.tools.launch import Command
+from aicli.tools.process import ProcessResult, run, signal_name
 from aicli.workspace.faults import WorkspaceError
 
 LONGEST = 3600.0
@@ -112,21 +114,43 @@ async def shell(
     folder = _folder(ctx, cwd)
     if (change := _ONLY_CD.fullmatch(command)) and not background:
         return _change_folder(ctx, folder, change.group("to") or "")
+    if not background and (commands := _only_reads(ctx, command, folder)):
+        return await _run(ctx, commands, command, timeout)
     if ctx.state.checkpoints is not None:
         await asyncio.to_thread(ctx.state.checkpoints.before_command, tuple(ctx.state.seen), ctx.state.turn)
     env = _environment(ctx)
     job = Command((_program(), "-c", command), folder, env, ctx.state.sandbox)
     if background:
         return _start(ctx, job, command)
-    return await _run(ctx, job, command, timeout)
+    return await _run(ctx, [(";", job)], command, timeout)
 
 
-async def _run(ctx: ToolContext, job: Command, line: str, timeout: float | None) -> ToolResult:
+def _only_reads(ctx: ToolContext, line: str, folder: Path) -> list[tuple[str, Command]]:
+    """A line that certainly only reads, as the very programs that were judged; [] for any other."""
+    sandbox = ctx.state.sandbox
+    with_git = sandbox is not None and sandbox.status in ("full", "reduced")
+    plan = read_only(line, ctx.state.workspace, str(folder), git=with_git)
+    if plan is None:
+        return []
+    env = _environment(ctx) | {"PATH": SYSTEM_PATH}
+    out: list[tuple[str, Command]] = []
+    for step in plan.steps:
+        *feeds, last = step.pipeline
+        command = Command(last, Path(step.cwd), env, sandbox, writable=False, feeds=tuple(feeds))
+        out.append((step.joiner or ";", command))
+    return out
+
+
+async def _run(ctx: ToolContext, commands: list[tuple[str, Command]], line: str, timeout: float | None) -> ToolResult:
     limit = min(timeout or ctx.state.shell.timeout, LONGEST)
     jobs = jobs_of(ctx)
     try:
         result = await run(
-            job, timeout=limit, on_output=ctx.progress, limit=ctx.state.shell.output_limit, file=jobs.output_file()
+            *commands,
+            timeout=limit,
+            on_output=ctx.progress,
+            limit=ctx.state.shell.output_limit,
+            file=jobs.output_file(),
         )
     except OSError as e:
         raise ToolFailed(f"The command could not be started: {e.strerror or e}.") from None
