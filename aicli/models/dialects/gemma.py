@@ -10,7 +10,7 @@ from typing import Any
 from aicli.content.parts import JsonObject
 from aicli.models.dialects.calls import Call, Tools, read_calls
 from aicli.models.dialects.reader import Family, Read, Reader, stray, wait_for
-from aicli.models.dialects.source import Markers
+from aicli.models.dialects.source import markers
 from aicli.models.dialects.typed import convert
 
 _HEAD = re.compile(r"\s*(?:call\s*:\s*)?([^\s:{}<>\[\]\"'`]{1,128})\s*(?=\{)|\s*(?=[\[{]\s*[{\"'])")
@@ -46,12 +46,12 @@ def _read(form: _Form) -> Read:
 
 def _body(reader: Reader, form: _Form) -> Generator[None, None, tuple[str, str]]:
     """Text up to the closer. One inside an open string ends it only if nothing but markup follows."""
-    markers = Markers((form.closer, form.quote, form.opener, *form.ends))
+    stops = markers(frozenset((form.closer, form.quote, form.opener, *form.ends)))
     pieces: list[str] = []
     inside = False
     first = -1
     while True:
-        text, marker = yield from reader.source.collect(markers)
+        text, marker = yield from reader.source.collect(stops)
         pieces.append(text)
         if not marker:
             break

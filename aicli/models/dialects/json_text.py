@@ -8,7 +8,7 @@ from collections.abc import Generator, Mapping
 from aicli.models.dialects.calls import ARGS_KEYS, NAME_KEYS, Call, Tools, read_calls
 from aicli.models.dialects.jsontext import Balance
 from aicli.models.dialects.reader import Family, Read, Reader
-from aicli.models.dialects.source import Markers
+from aicli.models.dialects.source import markers
 
 _PEEK = 240
 _KEYS = "|".join({*NAME_KEYS, *ARGS_KEYS, "type", "id", "index", "tool_calls", "tool_call", "function_call", "thought",
@@ -162,10 +162,10 @@ def _names_call(text: str, tools: Tools) -> bool:
 
 def _until_fence(reader: Reader, fence: str) -> Generator[None, None, tuple[str, str]]:
     """Text up to a line that begins with the fence, and that fence, "" at the end."""
-    markers = Markers((fence,))
+    stops = markers(frozenset((fence,)))
     pieces: list[str] = []
     while True:
-        text, marker = yield from reader.source.collect(markers)
+        text, marker = yield from reader.source.collect(stops)
         pieces.append(text)
         if not marker:
             return "".join(pieces), ""
@@ -176,10 +176,10 @@ def _until_fence(reader: Reader, fence: str) -> Generator[None, None, tuple[str,
 
 def _listing(reader: Reader, fence: str) -> Generator[None, None, None]:
     """Passes a code block on. Fences with an info word inside it nest. Markup counts only if the block never ends."""
-    markers = Markers((fence, *reader.sure))
+    stops = markers(frozenset((fence, *reader.sure)))
     depth = 1
     while depth:
-        text, marker = yield from reader.source.step(markers)
+        text, marker = yield from reader.source.step(stops)
         reader.plain(text)
         if not marker:
             if not text:

@@ -13,7 +13,7 @@ from aicli.content.stream import CallDelta, Relabelled, StreamEvent, TextDelta, 
 from aicli.models.dialects import thinking
 from aicli.models.dialects.calls import Call, Tools
 from aicli.models.dialects.reader import Family, Read, Reader
-from aicli.models.dialects.source import Markers, Source
+from aicli.models.dialects.source import Markers, Source, markers
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,10 @@ class Parser:
         self._specs = tuple(tools)
         self._closer = ""  # of the thinking that is open, "" if the prompt opened it
         self._mentioned = 0  # think openers that were content
-        self._sure, self._loose = _openers(offered, self._family)
+        self._sure, self._loose = _openers(tuple(offered.schemas), self._family)
         self._reader.sure = frozenset(self._sure)
         ends = thinking.END_TOKENS | thinking.LONE_CLOSERS
-        self._in_content = _markers(frozenset({*self._sure, *self._loose, *ends, *thinking.PAIRS}))
+        self._in_content = markers(frozenset({*self._sure, *self._loose, *ends, *thinking.PAIRS}))
         self._in_thinking: dict[str, Markers] = {}
         self._run: Generator[None, None, None] | None = self._reply()
         next(self._run)
@@ -102,7 +102,7 @@ class Parser:
             opener = next((o for o, c in thinking.PAIRS.items() if c == self._closer), "")
             closers = {self._closer, opener} if opener else {*thinking.LONE_CLOSERS, *thinking.PAIRS}
             literals = {*self._sure, *closers, *thinking.END_TOKENS}
-            found = self._in_thinking[self._closer] = _markers(frozenset(literals))
+            found = self._in_thinking[self._closer] = markers(frozenset(literals))
         return found
 
     def _at(self, marker: str) -> Generator[None, None, bool]:
@@ -226,19 +226,18 @@ def _folded(name: str) -> str:
     return "".join(c for c in name.lower() if c.isalnum())
 
 
-def _openers(tools: Tools, first: Family | None) -> tuple[Mapping[str, list[Read]], Mapping[str, list[Read]]]:
+@functools.lru_cache(maxsize=64)
+def _openers(
+    tools: tuple[str, ...], first: Family | None
+) -> tuple[Mapping[str, Sequence[Read]], Mapping[str, Sequence[Read]]]:
+    """What begins at each literal, unmistakable and loose, for tools of these names."""
     sure: dict[str, list[Read]] = {}
     loose: dict[str, list[Read]] = {}
-    ordered = sorted(families(), key=lambda f: f is not first)
-    for each in ordered:
+    offered = Tools([ToolSpec(name=name) for name in tools])
+    for each in sorted(families(), key=lambda f: f is not first):
         if not tools and not each.always:
             continue
-        for table, openers in ((sure, each.openers(tools)), (loose, each.loose(tools))):
+        for table, openers in ((sure, each.openers(offered)), (loose, each.loose(offered))):
             for literal, read in openers.items():
                 table.setdefault(literal, []).append(read)
     return sure, loose
-
-
-@functools.lru_cache(maxsize=64)
-def _markers(literals: frozenset[str]) -> Markers:
-    return Markers(literals)

@@ -8,7 +8,7 @@ from collections.abc import Generator, Mapping, Sequence
 from aicli.models.dialects import pyscan
 from aicli.models.dialects.calls import Call, Tools, read_calls
 from aicli.models.dialects.reader import Family, Read, Reader, stray, wait_for
-from aicli.models.dialects.source import Markers
+from aicli.models.dialects.source import markers
 
 _START = re.compile(r"\s*(?:\[\s*\]|\[?\s*[A-Za-z_][\w.\-]*\s*\(|\[?\s*\{)")
 _BARE = re.compile(r"\s*([A-Za-z_][\w.\-]*)\s*\(")
@@ -18,8 +18,8 @@ def _tagged(closers: Sequence[str], opener_again: str, dialect: str) -> Read:
     def read(reader: Reader, opener: str) -> Generator[None, None, bool]:
         if not (yield from wait_for(reader.source, _START, 200)):
             return False
-        markers = Markers((*closers, opener_again))
-        body, ended_by = yield from reader.source.collect(markers)
+        stops = markers(frozenset((*closers, opener_again)))
+        body, ended_by = yield from reader.source.collect(stops)
         if ended_by == opener_again:
             reader.source.unread(ended_by)
         text = opener + body + (ended_by if ended_by in closers else "")
@@ -92,14 +92,14 @@ _OLMO = re.compile(r"\s*[A-Za-z_][\w.\-]*\s*\(")
 def _olmo(reader: Reader, opener: str) -> Generator[None, None, bool]:
     if not (yield from wait_for(reader.source, _OLMO, 160)):
         return False
-    body, closer = yield from reader.source.collect(Markers(("</function_calls>",)))
+    body, closer = yield from reader.source.collect(markers(frozenset(("</function_calls>",))))
     _settle(reader, body.strip(), bool(closer), opener + body + closer, "olmo3")
     return True
 
 
 def _code(reader: Reader, opener: str) -> Generator[None, None, bool]:
     """The inside of a tool_code fence: calls by name, one a line, perhaps printed."""
-    body, _ = yield from reader.source.collect(Markers(()))
+    body, _ = yield from reader.source.collect(markers(frozenset(())))
     text = "\n".join(re.sub(r"^\s*print\s*\((.*)\)\s*$", r"\1", line) for line in body.strip().split("\n"))
     try:
         calls, rest = _python(text, reader.tools)

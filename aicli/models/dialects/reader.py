@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from aicli.content.stream import CallDelta, Relabelled, StreamEvent, TextDelta, ThinkingDelta
 from aicli.models.dialects.calls import Call, Tools
 from aicli.models.dialects.jsontext import Balance
-from aicli.models.dialects.source import Markers, Source, Wait
+from aicli.models.dialects.source import Source, Wait, markers
 
 Read = Callable[["Reader", str], Generator[None, None, bool]]
 """Reads on behind an opener. False: this is no call, nothing was read, the opener is plain text."""
@@ -221,12 +221,12 @@ class Reader:
         Returns (body, the marker that ended it or ""). A closer inside a string counts only if the text ends before the
         string does.
         """
-        markers = Markers([*closers, *openers])
+        stops = markers(frozenset((*closers, *openers)))
         balance = Balance()
         pieces: list[str] = []
         first = -1
         while True:
-            text, marker = yield from self.source.collect(markers)
+            text, marker = yield from self.source.collect(stops)
             pieces.append(text)
             balance.feed(text)
             if not marker:

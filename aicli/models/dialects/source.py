@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Generator, Iterable
 
@@ -27,6 +28,12 @@ class Markers:
                 if text[at:] in self._starts:
                     return at, -1
         return (begin, match.end()) if match else (begin, -1)
+
+
+@functools.lru_cache(maxsize=256)
+def markers(literals: frozenset[str]) -> Markers:
+    """The markers of these literals, made once."""
+    return Markers(literals)
 
 
 class Source:

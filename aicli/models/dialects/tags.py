@@ -11,7 +11,7 @@ from aicli.content.parts import JsonObject
 from aicli.models.dialects import jsontext
 from aicli.models.dialects.calls import Call
 from aicli.models.dialects.reader import Reader
-from aicli.models.dialects.source import Markers
+from aicli.models.dialects.source import markers
 from aicli.models.dialects.typed import convert
 
 
@@ -48,23 +48,13 @@ class _Reading:
     args: JsonObject = field(default_factory=dict)
 
     def collect(self, literals: tuple[str, ...]) -> Generator[None, None, tuple[str, str]]:
-        text, marker = yield from self.reader.source.collect(_markers(literals))
+        text, marker = yield from self.reader.source.collect(markers(frozenset(literals)))
         self.raw.append(text + marker)
         return text, marker
 
     def give_back(self, marker: str) -> None:
         self.reader.source.unread(marker)
         self.raw[-1] = self.raw[-1][: len(self.raw[-1]) - len(marker)]
-
-
-_CACHE: dict[tuple[str, ...], Markers] = {}
-
-
-def _markers(literals: tuple[str, ...]) -> Markers:
-    found = _CACHE.get(literals)
-    if found is None:
-        found = _CACHE[literals] = Markers(literals)
-    return found
 
 
 def read_call(reader: Reader, form: Form, name: str, head: str, dialect: str) -> Generator[None, None, None]:
