@@ -120,14 +120,16 @@ class _ByteLines:
         head = self.file.readline(LINE_CHARS * 4)
         if not head:
             return None
+        errors = "replace" if self.encoding.errors == "strict" else self.encoding.errors
+        decoder = codecs.getincrementaldecoder(self.encoding.name)(errors)
         if head.endswith(b"\n"):
-            text = self._decode(head[: -2 if head.endswith(b"\r\n") else -1], True)
+            text = decoder.decode(head[: -2 if head.endswith(b"\r\n") else -1], True)
             return text[:LINE_CHARS], max(0, len(text) - LINE_CHARS)
-        text = self._decode(head, False)
-        rest = self._rest()
+        text = decoder.decode(head)
+        rest = self._rest(decoder)
         return text[:LINE_CHARS], -1 if rest < 0 else max(0, len(text) + rest - LINE_CHARS)
 
-    def _rest(self) -> int:
+    def _rest(self, decoder: codecs.IncrementalDecoder) -> int:
         """Characters up to the line's end; -1 if that is very far."""
         read = cut = 0
         while read < _REST:
@@ -135,14 +137,10 @@ class _ByteLines:
             if not part:
                 return cut
             read += len(part)
-            cut += len(self._decode(part.rstrip(b"\r\n"), False))
+            cut += len(decoder.decode(part.rstrip(b"\r\n") if part.endswith(b"\n") else part))
             if part.endswith(b"\n"):
                 return cut
         return -1
-
-    def _decode(self, data: bytes, final: bool) -> str:
-        errors = "replace" if self.encoding.errors == "strict" else self.encoding.errors
-        return codecs.getincrementaldecoder(self.encoding.name)(errors).decode(data, final)
 
 
 class _WideLines:

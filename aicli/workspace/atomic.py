@@ -26,16 +26,18 @@ def put(spot: Spot, data: bytes, *, mode: int | None = None, mtime_ns: int | Non
     if old is not None and not _writable(spot):
         raise PermissionError(errno.EACCES, "the file is read-only", spot.name)
     temporary = f"{PREFIX}{os.getpid()}-{secrets.token_hex(6)}"
-    fd = spot.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if old is None and mode is None else 0o600, temporary)
+    fd, named = _fresh(spot, 0o666 if old is None and mode is None else 0o600, temporary)
     try:
         try:
             _fill(fd, data)
             if old is not None or mode is not None:
-                _dress(spot, fd, temporary, old, mode)
+                _dress(spot, fd, old, mode)
             if mtime_ns is not None:
                 os.utime(fd if os.utime in os.supports_fd else spot.at(temporary)[0], ns=(mtime_ns, mtime_ns))
             os.fsync(fd)
             mtime = os.fstat(fd).st_mtime_ns
+            if not named:
+                os.link(f"/proc/self/fd/{fd}", temporary, dst_dir_fd=spot.dir_fd, follow_symlinks=True)
         finally:
             os.close(fd)
         if _token(spot.look()) != _token(old):
@@ -49,6 +51,18 @@ def put(spot: Spot, data: bytes, *, mode: int | None = None, mtime_ns: int | Non
         raise
     spot.sync()
     return mtime
+
+
+def _fresh(spot: Spot, mode: int, name: str) -> tuple[int, bool]:
+    """A new file to write, and whether it has its name already: one without dies with the process, leaving nothing."""
+    nameless = getattr(os, "O_TMPFILE", 0)
+    if nameless and HAS_DIR_FD and os.path.exists("/proc/self/fd"):
+        try:
+            return os.open(".", nameless | os.O_WRONLY | os.O_CLOEXEC, mode, dir_fd=spot.dir_fd), False
+        except OSError as error:
+            if error.errno not in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT):
+                raise
+    return spot.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode, name), True
 
 
 def _fill(fd: int, data: bytes) -> None:
@@ -66,7 +80,7 @@ def _writable(spot: Spot) -> bool:
     return os.access(where, os.W_OK, dir_fd=how.get("dir_fd"), effective_ids=os.access in os.supports_effective_ids)
 
 
-def _dress(spot: Spot, fd: int, temporary: str, old: os.stat_result | None, mode: int | None) -> None:
+def _dress(spot: Spot, fd: int, old: os.stat_result | None, mode: int | None) -> None:
     """Gives the new file the old one's owner, attributes and mode; what the system refuses is left."""
     if old is not None and HAS_DIR_FD:
         for uid, gid in ((-1, old.st_gid), (old.st_uid, -1)):
@@ -76,11 +90,8 @@ def _dress(spot: Spot, fd: int, temporary: str, old: os.stat_result | None, mode
                 pass
         _copy_attributes(spot, fd)
     bits = stat.S_IMODE(old.st_mode) if mode is None and old is not None else mode
-    if bits is not None:
-        if HAS_DIR_FD:
-            os.fchmod(fd, bits)
-        else:
-            os.chmod(spot.at(temporary)[0], bits)
+    if bits is not None and HAS_DIR_FD:
+        os.fchmod(fd, bits)
 
 
 def _copy_attributes(spot: Spot, fd: int) -> None:

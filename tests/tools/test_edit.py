@@ -276,8 +276,12 @@ def test_only_the_matched_bytes_change(before: list[bytes], after: list[bytes], 
         hands = Hands(Path(folder))
         head, tail = b"".join(before), b"".join(after)
         path = hands.put("f", head + b"<<MARK>>" + tail)
-        hands.ok("edit", path="f", old_string="<<MARK>>", new_string=new)
+        result = hands.call("edit", path="f", old_string="<<MARK>>", new_string=new)
         data = path.read_bytes()
+        if result.is_error:  # a legacy encoding that lacks a character
+            assert "can't hold" in result.text
+            assert data == head + b"<<MARK>>" + tail
+            return
         assert data.startswith(head)
         assert data.endswith(tail)
         written = data[len(head) : len(data) - len(tail)].decode()
