@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aicli import paths
 from aicli.commands._options import RunFlags, run_options, settings_flags
 from aicli.content.events import AgentEvent, MessageAdded, ModelChanged, RunFinished
 from aicli.content.kinds import PermissionMode
@@ -20,7 +19,6 @@ from aicli.ui.completion import ChatCompleter, FileIndex
 from aicli.ui.interrupts import Interrupts
 from aicli.ui.live import closing_lines
 from aicli.ui.prompts import TerminalHost
-from aicli.ui.words import Words
 
 if TYPE_CHECKING:
     from aicli.agents.agent import Agent
@@ -33,18 +31,20 @@ MODES = (PermissionMode.DEFAULT, PermissionMode.ACCEPT_EDITS, PermissionMode.PLA
 
 
 class Conversation:
-    """`run` opens the screen first and gets the rest ready while keys are already taken. Returns the exit code."""
+    """`run` gets the session ready on a screen that is open and takes keys already. `first` is a message to begin with."""
 
-    def __init__(self, flags: RunFlags, agent: str = "general", first: str = "", *, switch: bool = True) -> None:
+    def __init__(
+        self, flags: RunFlags, screen: ChatScreen, interrupts: Interrupts, agent: str = "general", first: str = ""
+    ) -> None:
         self.flags, self.agent_name, self.first = flags, agent, first
-        self.words = Words()
+        self.screen, self._interrupts = screen, interrupts
+        self.words = screen.words
         self.host = TerminalHost()
         self.files = FileIndex((flags.cwd or Path.cwd()).expanduser())
         self.total = ResultFold()
         self.turns: list[int] = []  # length of the history before each turn
         self.told: list[str] = []  # what the person ran with !, for the next message
-        self.switch = switch and not flags.model  # may a long message go to the thinking role?
-        self.screen: ChatScreen
+        self.switch = not flags.model  # may a long message go to the thinking role?
         self.session: Session
         self._over: asyncio.Future[int]
         self._task: asyncio.Task[object] | None = None
@@ -57,19 +57,17 @@ class Conversation:
     async def run(self) -> int:
         """Blocks until the person leaves. Raises AicliError when the session can't be made."""
         self._over = asyncio.get_running_loop().create_future()
-        completer = ChatCompleter(self.files, self._names)
-        self.screen = ChatScreen(self.words, history=paths.state_folder() / "history.jsonl", complete=completer)
-        self.host.bind(self.screen.stage)
-        self.screen.calls = Calls(self.submit, self._queue, self._take_back, self._stop, self.quit, self._next_mode)
-        self.screen.stage.terminal.on_gone = lambda: self.quit(129)
-        with Interrupts(self._signal, self.screen.stage.restore) as self._interrupts:
-            try:
-                self.screen.stage.open()
-                self._start(self._prepare())
-                return await self._over
-            finally:
-                await self._end()
-                self.screen.stage.close()
+        screen = self.screen
+        screen.editor.complete = ChatCompleter(self.files, self._names)
+        self.host.bind(screen.stage)
+        screen.calls = Calls(self.submit, self._queue, self._take_back, self._stop, self.quit, self._next_mode)
+        screen.stage.terminal.on_gone = lambda: self.quit(129)
+        self._interrupts.cancel = self._signal
+        try:
+            self._start(self._prepare())
+            return await self._over
+        finally:
+            await self._end()
 
     # -- tasks
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-import wcwidth
-
 Span = tuple[str, str]
 """Text and its style: SGR parameters such as "1" or "2;36", "" for none."""
 Line = tuple[Span, ...]
@@ -17,18 +15,25 @@ NO_START = frozenset("，。、；：！？）】》」』〉”’…～·!?,.;
 NO_END = frozenset("（【《「『〈“‘([{")
 
 
+_MARKS = frozenset("›✓✗⊘◆◌⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏…·─│−⌃↑•")
+
+
 @lru_cache(maxsize=8192)
 def cluster_width(cluster: str) -> int:
     """Cells that one grapheme cluster takes: 0, 1 or 2."""
+    import wcwidth  # its tables are needed only for text beyond ASCII
+
     return max(0, min(2, wcwidth.wcswidth(cluster)))
 
 
 def clusters(text: str, style: str = "") -> Iterator[Cluster]:
     """The text cut into grapheme clusters."""
-    if text.isascii():
+    if text.isascii() or _MARKS.issuperset(c for c in text if not c.isascii()):
         for char in text:
             yield char, 1, style
         return
+    import wcwidth
+
     for cluster in wcwidth.iter_graphemes(text):
         yield cluster, cluster_width(cluster), style
 

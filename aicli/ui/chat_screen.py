@@ -10,7 +10,6 @@ from pathlib import Path
 from aicli.clean import sanitise
 from aicli.ui import amounts
 from aicli.ui.cells import Line, cut, hard_wrap, line_width, sides, wrap
-from aicli.ui.external import edit_text
 from aicli.ui.history import History
 from aicli.ui.keys import Key
 from aicli.ui.line_editor import Completer, LineEditor
@@ -153,6 +152,11 @@ class ChatScreen:
         finally:
             self._reader = None
 
+    async def read_answer(self, question: str) -> str:
+        """An answer to a question of ours, possibly empty."""
+        self.stage.print([((f"? {question}", "1;33"),)])
+        return (await self.read(allow_empty=True)).strip()
+
     def to_draft(self, texts: list[str]) -> None:
         """Unsent messages come back before what is in the line."""
         kept = [t for t in (*texts, self.editor.text) if t]
@@ -171,6 +175,8 @@ class ChatScreen:
         elif key.name == "ctrl-d" and self.editor.empty:
             self.calls.quit()
         elif key.name == "ctrl-g" and not self.editor.searching:
+            from aicli.ui.external import edit_text
+
             edited = edit_text(self.stage, self.editor.text)
             if edited is not None:
                 self.editor.set(edited)
@@ -230,7 +236,7 @@ class ChatScreen:
         for text in self.state.queued[-2:]:
             said = self.words("chat.queued", text=" ".join(sanitise(text).split()))
             head.append(sides((("  " + said, DIM),), ((self.words("chat.edit_queued"), DIM),), columns))
-        room = max(1, limit - len(head) - 1 - (3 if self.stage.transcript.animated else 0))
+        room = max(1, limit - len(head) - 1 - (3 if self.stage.animated else 0))
         lines, caret = self.editor.view(columns, room)
         return [*head, *lines, self._footer(columns)][-limit:], (len(head) + caret[0], caret[1])
 

@@ -7,9 +7,12 @@ import re
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from aicli.ui.line_editor import Candidate
-from aicli.workspace.ignore import IgnoreRules
+
+if TYPE_CHECKING:
+    from aicli.workspace.ignore import IgnoreRules
 
 MOST_FILES, MOST_FOUND = 200_000, 20
 _AT = re.compile(r"(?:^|\s)@(?:\"([^\"]*)|(\S*))$")
@@ -45,6 +48,8 @@ class FileIndex:
             self._thread.join(seconds)
 
     def _list(self) -> None:
+        from aicli.workspace.ignore import IgnoreRules  # the rules' library is slow to import
+
         rules = IgnoreRules(self.root)
         level: list[str] = [""]
         found: list[str] = []

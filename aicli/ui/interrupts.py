@@ -15,11 +15,12 @@ LAST_RESORT = 3.0
 class Interrupts:
     """Used as `with Interrupts(cancel) as seen:` inside a running loop. `cancel(exit_code)` should end the run.
 
-    `exit_code` is 0, or 128 and the signal's number once one came. `restore` gives the terminal back at the last resort.
+    `cancel` may be replaced meanwhile. `exit_code` is 0, or 128 and the signal's number once one came.
+    `restore` gives the terminal back at the last resort.
     """
 
     def __init__(self, cancel: Callable[[int], object], restore: Callable[[], None] = lambda: None) -> None:
-        self._cancel, self._restore = cancel, restore
+        self.cancel, self._restore = cancel, restore
         self.exit_code = 0
         self.cancelling = False
         self._signals = [s for name in ("SIGINT", "SIGTERM", "SIGHUP") if (s := getattr(signal, name, None))]
@@ -58,10 +59,10 @@ class Interrupts:
                 self._restore()
                 raise KeyboardInterrupt
             self.cancelling = True
-            self._cancel(130)
+            self.cancel(130)
             return
         self.exit_code = 128 + number
-        self._cancel(self.exit_code)
+        self.cancel(self.exit_code)
         if self._loop is not None:
             self._loop.call_later(LAST_RESORT, self._give_up)
 

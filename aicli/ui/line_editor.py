@@ -32,7 +32,7 @@ class LineEditor:
     def __init__(self, history: History | None = None, complete: Completer | None = None) -> None:
         self.buffer = Buffer()
         self.history = history or History()
-        self._complete = complete
+        self.complete = complete
         self.candidates: Sequence[Candidate] = ()
         self._choice = -1
         self._at: int | None = None  # place in the history
@@ -199,7 +199,7 @@ class LineEditor:
 
     def _recomplete(self) -> None:
         self._choice = -1
-        self.candidates = self._complete(self.buffer.before) if self._complete else ()
+        self.candidates = self.complete(self.buffer.before) if self.complete else ()
 
     def _tab(self, step: int) -> str:
         if not self.candidates:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from aicli.content.events import AgentEvent
 from aicli.ui.cells import Line, cut
 from aicli.ui.frames import Frames
 from aicli.ui.keys import Key
 from aicli.ui.screen import Screen
 from aicli.ui.terminal import Terminal, colours, reflows
 from aicli.ui.theme import DIM
-from aicli.ui.transcript import Transcript
 from aicli.ui.words import Words
+
+if TYPE_CHECKING:
+    from aicli.content.events import AgentEvent
+    from aicli.ui.transcript import Transcript
 
 Caret = tuple[int, int] | None
 AWAY_WAIT = 5.0
@@ -43,7 +45,7 @@ class Stage:
         self.terminal.on_resume = self.redraw
         columns, rows = self.terminal.size
         self.screen = Screen(self.terminal.write, columns, rows, colour=colours(), reflows=reflows())
-        self.transcript = Transcript(words, self.screen.width)
+        self._transcript: Transcript | None = None
         self.frames = Frames(self._draw)
         self.panels: list[Panel] = []
         self.last_key = -1.0
@@ -61,6 +63,15 @@ class Stage:
         self._tail = ""
 
     @property
+    def transcript(self) -> Transcript:
+        """What was said and done. Made when first needed: the input line is on the screen before."""
+        if self._transcript is None:
+            from aicli.ui.transcript import Transcript
+
+            self._transcript = Transcript(self.words, self.screen.width)
+        return self._transcript
+
+    @property
     def now(self) -> float:
         return asyncio.get_running_loop().time()
 
@@ -76,7 +87,7 @@ class Stage:
         self.panels.clear()
         self.bottom = lambda columns, limit: ([], None)
         if not self.terminal.gone and self.terminal.is_open:
-            self.screen.frame(self.transcript.take())
+            self.screen.frame(self._transcript.take() if self._transcript else ())
             self.screen.close()
         self.terminal.close()
 
@@ -190,7 +201,7 @@ class Stage:
             title, lines = panel.whole(self.screen.width)
             self.print(lines)
             return True
-        folds = self.transcript.folds
+        folds = self._transcript.folds if self._transcript else []
         at = len(folds) - 1 - self._folds_shown
         if at < 0:
             return False
@@ -206,7 +217,8 @@ class Stage:
             return False
         now = self.now
         columns, limit = self.screen.width, self.screen.live_limit
-        if self.transcript.new_fold():
+        spoken = self._transcript
+        if spoken is not None and spoken.new_fold():
             self._folds_shown = 0
         panel = self.panel
         caret: Caret = None
@@ -218,18 +230,22 @@ class Stage:
                 note: Line = cut((("? " + self.words("approval.soon", n=len(self.panels)), DIM),), columns)
                 low = [note, *low]
                 caret = (caret[0] + 1, caret[1]) if caret else None
-        upper = self.transcript.live(now, max(0, limit - len(low))) if len(low) < limit else []
+        upper = spoken.live(now, limit - len(low)) if spoken is not None and len(low) < limit else []
         tail, self._tail = self._tail, ""
-        settled = self.transcript.take()
+        settled = spoken.take() if spoken is not None else ()
         place = (caret[0] + len(upper), caret[1]) if caret else None
         self.screen.frame(settled, [*upper, *low], place, tail)
-        return self.transcript.animated
+        return spoken is not None and spoken.animated
+
+    @property
+    def animated(self) -> bool:
+        return self._transcript is not None and self._transcript.animated
 
     def redraw(self) -> None:
         """After fg or an editor: the live region is drawn anew below what is there."""
         columns, rows = self.terminal.size
         self.screen.restart(columns, rows)
-        self.transcript.resize(self.screen.width)
+        self._resize_transcript()
         self.frames.changed(at_once=True)
 
     def _resized(self) -> None:
@@ -237,8 +253,12 @@ class Stage:
         if (columns, rows) == (self.screen.columns, self.screen.rows):
             return
         self.screen.resized(columns, rows)
-        self.transcript.resize(self.screen.width)
+        self._resize_transcript()
         self.frames.changed(at_once=True)
+
+    def _resize_transcript(self) -> None:
+        if self._transcript is not None:
+            self._transcript.resize(self.screen.width)
 
     def suspend(self) -> None:
         """Ctrl-Z."""
