@@ -26,6 +26,7 @@ from aicli.safety.secrets import Keys, all_secrets
 from aicli.session import RunOptions, Session
 from aicli.sessions.log import RunLogger, new_id
 from aicli.sessions.store import Restored, SessionStore
+from aicli.settings import Settings
 from aicli.settings_load import Loaded
 from aicli.tools.host import Host
 from aicli.tools.jobs import Jobs
@@ -80,20 +81,7 @@ async def build(loaded: Loaded, host: Host, options: RunOptions) -> Session:
     state.headless = not host.present
     state.tasks = restored.tasks if restored else ()
     built: list[Session] = []
-
-    def report(event: RetryScheduled) -> None:
-        for one in built:
-            one.agent.report(event)
-
-    orchestrator = MultiModelOrchestrator(
-        settings,
-        _key(keys, settings),
-        on_retry=report,
-        log_http=options.log_http,
-        record=options.record,
-        replay=options.replay,
-        cache_dir=paths.cache_folder(),
-    )
+    orchestrator = _orchestrator(settings, keys, options, built)
     session = Session(
         agent=None,  # type: ignore[arg-type]
         loaded=loaded,
@@ -118,6 +106,24 @@ async def build(loaded: Loaded, host: Host, options: RunOptions) -> Session:
         raise
     built.append(session)
     return session
+
+
+def _orchestrator(settings: Settings, keys: Keys, options: RunOptions, built: list[Session]) -> MultiModelOrchestrator:
+    """Its retries are reported to the agent of the session, once that is `built`."""
+
+    def report(event: RetryScheduled) -> None:
+        for session in built:
+            session.agent.report(event)
+
+    return MultiModelOrchestrator(
+        settings,
+        _key(keys, settings),
+        on_retry=report,
+        log_http=options.log_http,
+        record=options.record,
+        replay=options.replay,
+        cache_dir=paths.cache_folder(),
+    )
 
 
 def _restored(store: SessionStore, options: RunOptions, cwd: Path) -> Restored | None:
@@ -185,7 +191,7 @@ def _mode(loaded: Loaded, host: Host, restored: Restored | None, sandbox: Sandbo
     return mode
 
 
-def _key(keys: Keys, settings: Any) -> Callable[[str, str], str | None]:
+def _key(keys: Keys, settings: Settings) -> Callable[[str, str], str | None]:
     def key(provider: str, base_url: str) -> str | None:
         secret = keys.for_provider(provider, base_url)
         if secret is not None:

@@ -15,7 +15,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 LEVELS = [
     {"errors", "paths", "clean"},
     {"content"},
-    {"models", "workspace", "settings", "settings_file", "settings_load"},
+    {"models", "workspace", "settings", "settings_file", "settings_load", "settings_text"},
     {"safety"},
     {"tools"},
     {"agents"},
@@ -26,7 +26,7 @@ LEVELS = [
     {"__main__", "__init__"},
 ]
 LEVEL = {name: n for n, names in enumerate(LEVELS) for name in names}
-TOGETHER = [{"settings", "settings_file", "settings_load"}, {"session", "assembly", "runtime"}]
+TOGETHER = [{"settings", "settings_file", "settings_load", "settings_text"}, {"session", "assembly", "runtime"}]
 UI_MAY = {"errors", "paths", "clean", "content", "ui", "tools.host", "workspace.ignore"}
 
 
