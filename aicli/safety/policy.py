@@ -216,7 +216,10 @@ class Policy:
             verdict = self._part(part, cwd, silent or bool(moved))
             if verdict is not None:
                 out.append(Decided(part.text or command, verdict))
-        return out or [Decided(command, Verdict("ask", "it is not understood", "not understood"))]
+        if not silent and all(d.verdict.rule == READ_ONLY for d in out):
+            why = "it seems to read only, but is not plain enough to be sure"
+            return [Decided(command, Verdict("ask", why, f"mode {self.mode.value}"))]
+        return out
 
     def _moved(self, part: Part, cwd: str) -> str:
         """Where a plain `cd` into a folder of the workspace leads, else ""."""
