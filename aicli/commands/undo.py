@@ -78,11 +78,11 @@ def _line(group: Group) -> str:
 def _change(group: Group, path: str) -> str:
     own = [c for c in group.changes if c.path == path]
     before, after = own[0].before, own[-1].after
-    if before.source == "unknown" or (before.source == "lost"):
+    if before.source in ("unknown", "lost"):
         return f"changed  {path}  (old content not kept)"
-    if not before.sha:
+    if before.absent:
         return f"created  {path}"
-    return f"deleted  {path}" if not after.sha and after.source == "blob" else f"changed  {path}"
+    return f"deleted  {path}" if after.absent else f"changed  {path}"
 
 
 def _count(number: int, word: str) -> str:

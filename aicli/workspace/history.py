@@ -185,7 +185,7 @@ class History:
         try:
             now, data = self._now(plan.path)
             wanted = self._content(plan.target)
-            if plan.target.sha != ABSENT and wanted is None:
+            if wanted is None and not plan.target.absent:
                 return "its old content is not kept any more"
             if wanted is None and data is None:
                 return ""
@@ -214,9 +214,9 @@ class History:
             now, data = self._now(plan.path)
         except (WorkspaceError, OSError) as error:
             return str(error)
-        if _is(plan.target, data) or (plan.target == State() and data is None):
+        if _is(plan.target, data) or (plan.target.absent and data is None):
             return ""
-        if plan.target != State() and self._content(plan.target) is None:
+        if not plan.target.absent and self._content(plan.target) is None:
             return "its old content was not kept"
         if plan.expected.source == "unknown":
             return "it is not known what the run left there"
@@ -244,9 +244,9 @@ class History:
     def _shown(self, plan: _Plan) -> FileDiff | None:
         before, after = self._content(plan.target), self._content(plan.expected)
         note = ""
-        if before is None and (plan.target.sha or plan.target.source != "blob"):
+        if before is None and not plan.target.absent:
             return FileDiff(plan.path, Diff("", 0, 0), "changed, but its old content was not kept")
-        if after is None and (plan.expected.sha or plan.expected.source != "blob"):
+        if after is None and not plan.expected.absent:
             try:
                 now, after = self._now(plan.path)
             except (WorkspaceError, OSError):

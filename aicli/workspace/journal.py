@@ -25,6 +25,11 @@ class State:
     mtime_ns: int = 0
     source: str = "blob"
 
+    @property
+    def absent(self) -> bool:
+        """Is it known that nothing stood there?"""
+        return self.sha == ABSENT and self.source == "blob"
+
     def pack(self) -> list[Any]:
         return [self.sha, self.mode, self.mtime_ns, self.source]
 
@@ -81,13 +86,22 @@ def append(path: Path, records: Iterable[dict[str, Any]], *, sync: bool) -> None
     """Adds records in one write. With `sync` they are on the disk before this returns. Raises OSError."""
     private_folder(path.parent)
     data = "".join(json.dumps(r, ensure_ascii=True, separators=(",", ":")) + "\n" for r in records).encode()
-    fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
+    fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
     try:
-        os.write(fd, data)
+        os.write(fd, data if _ends_a_line(fd) else b"\n" + data)
         if sync:
             os.fsync(fd)
     finally:
         os.close(fd)
+
+
+def _ends_a_line(fd: int) -> bool:
+    """A process that died while writing leaves half a record, which must not swallow the next one."""
+    size = os.fstat(fd).st_size
+    if size == 0:
+        return True
+    os.lseek(fd, size - 1, os.SEEK_SET)
+    return os.read(fd, 1) == b"\n"
 
 
 def load(path: Path) -> Run:
