@@ -20,6 +20,7 @@ def ask(connection: http.client.HTTPConnection, path: str, messages: list) -> tu
             delta = choice["delta"]
             text.append(delta.get("content") or "")
             calls += delta.get("tool_calls") or []
+    reply.read()
     return "".join(text), calls
 
 

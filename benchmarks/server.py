@@ -39,6 +39,9 @@ class Bench(ThreadingHTTPServer):
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}/v1"
 
+    def handle_error(self, request: object, address: object) -> None:
+        """A client that goes away is none of the benchmark's business."""
+
     def reset(self, turns: int = 0, stream: int = 0) -> None:
         self.turns, self.stream, self.requests = turns, stream, []
 
