@@ -176,7 +176,7 @@ class Conversation:
 
     def submit(self, text: str) -> None:
         """A message or a command, while nothing runs."""
-        if self._task is not None:
+        if self._task is not None and not self._task.done():
             self._queue(text)
             return
         from aicli.commands import _slash
@@ -325,10 +325,14 @@ class Conversation:
         result = self.total.result()
         if not result.turns:
             return
-        values = {"turns": len(self.turns), "calls": result.tool_calls, "tokens": amounts.tokens(result.usage.total)}
-        key = "chat.totals" if result.cost_usd else "chat.totals_free"
-        cost = amounts.money(result.cost_usd or 0)
-        lines = [self.words(key, cost=cost, **values)]
+        words, turns, calls = self.words, len(self.turns), result.tool_calls
+        parts = [
+            words("chat.one_turn") if turns == 1 else words("chat.turns", n=turns),
+            words("run.call") if calls == 1 else words("run.calls", n=calls),
+            words("run.tokens", n=amounts.tokens(result.usage.total)),
+            amounts.money(result.cost_usd) if result.cost_usd else "",
+        ]
+        lines = [" · ".join(p for p in parts if p)]
         if self.session.log is not None:
             lines.append(self.words("chat.resume", id=self.session.state.session_id))
         self.screen.stage.print([(), *(((line, "2"),) for line in lines)])

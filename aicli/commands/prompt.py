@@ -10,7 +10,7 @@ import typer
 from aicli.commands._options import RunFlags, with_flags
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
-READING = ("kind:read", "kind:search", "kind:think")
+READING = ("kind:read", "kind:search")
 
 
 @app.command()
@@ -24,12 +24,17 @@ def prompt(
     flags: RunFlags,
 ) -> int:
     """Ask one thing and get the answer. A pipe with data adds to the question, or is the question."""
+    return answer(words or [], flags, tools)
+
+
+def answer(words: list[str], flags: RunFlags, tools: str = "read") -> int:
+    """The command's body; returns the exit code."""
     from aicli.agents.spec import AgentSpec
     from aicli.commands._run import Job, perform
 
     instructions = resources.files("aicli.commands").joinpath("prompt.md").read_text("utf-8")
     spec = AgentSpec(name="prompt", model="fast", tools=chosen(tools), instructions=instructions)
-    return perform(Job("prompt", words or [], flags, progress=False, more={"spec": spec}))
+    return perform(Job("prompt", words, flags, progress=False, more={"spec": spec}))
 
 
 def chosen(tools: str) -> tuple[str, ...]:
