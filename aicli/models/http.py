@@ -156,7 +156,8 @@ class Http:
                         chunk = await anext(stream)
                 except StopAsyncIteration:
                     break
-                watch.limit = self.timeouts.idle
+                if watch.limit is not self.timeouts.idle:
+                    watch.change(self.timeouts.idle)
                 values = reader.feed(chunk)
                 if values:
                     yield values
@@ -236,6 +237,11 @@ class _Watch:
         else:
             self._expired = True
             self._task.cancel()
+
+    def change(self, limit: float) -> None:
+        """From here on each wait may take so long."""
+        self.stop()
+        self.limit, self._timer = limit, None
 
     def stop(self) -> None:
         if self._timer is not None:

@@ -26,11 +26,11 @@ class SseReader:
         self._first = True
 
     def feed(self, chunk: bytes) -> list[Any]:
-        if self._first:
-            self._first = False
-            chunk = chunk.removeprefix(b"\xef\xbb\xbf")
         lines = (self._tail + chunk).split(b"\n") if self._tail else chunk.split(b"\n")
         self._tail = lines.pop()
+        if self._first and lines:
+            self._first = False
+            lines[0] = lines[0].removeprefix(b"\xef\xbb\xbf")
         out: list[Any] = []
         for line in lines:
             self._line(line, out)
