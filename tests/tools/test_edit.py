@@ -225,7 +225,7 @@ def test_a_file_changed_meanwhile_is_edited_as_it_is_now_and_that_is_said(hands:
     path = hands.put("f", b"a\nb\n")
     hands.ok("read_file", path="f")
     path.write_bytes(b"a\nc\n")
-    assert "changed by someone else" in hands.ok("edit", path="f", old_string="a", new_string="z")
+    assert "changed since you read it" in hands.ok("edit", path="f", old_string="a", new_string="z")
     assert path.read_bytes() == b"z\nc\n"
 
 

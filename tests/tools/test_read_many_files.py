@@ -59,4 +59,4 @@ def test_a_file_read_whole_counts_as_seen(hands: Hands) -> None:
     hands.put("a.txt", b"text\n")
     hands.ok("read_many_files", paths=["a.txt"])
     (hands.root / "a.txt").write_bytes(b"other\n")
-    assert "changed by someone else" in hands.fails("write_file", path="a.txt", content="mine\n")
+    assert "changed since you last" in hands.fails("write_file", path="a.txt", content="mine\n")

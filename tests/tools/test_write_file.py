@@ -65,13 +65,13 @@ def test_what_somebody_changed_since_it_was_read_is_not_overwritten(hands: Hands
     hands.ok("read_file", path="f")
     path.write_bytes(b"two\n")
     said = hands.fails("write_file", path="f", content="mine\n")
-    assert "changed by someone else" in said
+    assert "was changed since you last read it" in said
     assert path.read_bytes() == b"two\n"
     hands.ok("read_file", path="f")
     hands.ok("write_file", path="f", content="mine\n")
     hands.ok("write_file", path="f", content="mine again\n")
     path.unlink()
-    assert "removed by someone else" in hands.fails("write_file", path="f", content="x")
+    assert "was removed since" in hands.fails("write_file", path="f", content="x")
 
 
 def test_touching_a_file_is_no_change(hands: Hands) -> None:

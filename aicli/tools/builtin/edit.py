@@ -136,7 +136,7 @@ def edit(
             raise ToolFailed(miss.full_text() if state.misses[key] >= 2 else str(miss)) from miss
         stale = key in state.seen and before is not None and not state.seen[key].same(files.version(path))
         display = change(ctx, path, before, done.data)
-    note = " The file had been changed by someone else since you read it; the edit is in the new text." if stale else ""
+    note = " The file had been changed since you read it; the edit is in its present text." if stale else ""
     verb = "Created" if before is None else "Edited"
     return changed(f"{verb} {display.path}: {done.told} (+{display.added} -{display.removed}).{note}", display)
 

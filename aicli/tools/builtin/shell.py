@@ -122,7 +122,13 @@ async def shell(
     job = Command((_program(), "-c", command), folder, env, ctx.state.sandbox)
     if background:
         return _start(ctx, job, command)
-    return await _run(ctx, [(";", job)], command, timeout)
+    changed: list[str] = []
+    try:
+        result = await _run(ctx, [(";", job)], command, timeout)
+    finally:
+        if ctx.state.checkpoints is not None:
+            changed += await asyncio.to_thread(ctx.state.checkpoints.after_command)
+    return result.model_copy(update={"data": {**result.data, "files_changed": changed}}) if changed else result
 
 
 def _only_reads(ctx: ToolContext, line: str, folder: Path) -> list[tuple[str, Command]]:

@@ -83,7 +83,8 @@ def write_file(ctx: ToolContext, path: str, content: str) -> ToolResult:
             what = "was changed" if before is not None else "was removed"
             del ctx.state.seen[key]
             raise Changed(
-                f"{path} {what} by someone else since you last read it; nothing was written. Read it again, then write."
+                f"{path} {what} since you last read it (by someone else or by a command); nothing was written. "
+                "Read it again, then write."
             )
         after, note = _bytes(path, content, before)
         if before == after:
