@@ -54,7 +54,9 @@ class Tools:
         """The declared name that is meant, or ""."""
         if not isinstance(name, str):
             return ""
-        for candidate in (name, name.strip(), stripped(name)):
+        plain = stripped(name)
+        space, _, own = plain.partition(".")
+        for candidate in (name, name.strip(), plain, own if own.split(".")[0] == space else plain):
             if candidate in self.schemas:
                 return candidate
         return ""

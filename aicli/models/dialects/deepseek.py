@@ -18,7 +18,8 @@ def _spelled(words: str) -> tuple[str, ...]:
 
 _CALLS_BEGIN = _spelled("tool calls begin")
 _CALLS_END = _spelled("tool calls end")
-_BEGIN = tuple(t for t in _spelled("tool call begin") if t != "<|tool_call_begin|>")
+_KIMI = "<|tool_call_begin|>"  # the same letters in another family
+_BEGIN = _spelled("tool call begin")
 _END = tuple(t for t in _spelled("tool call end") if t != "<|tool_call_end|>")
 _SEP = _spelled("tool sep")
 _HEAD = Markers((*_SEP, *_END, *_CALLS_END, *_BEGIN, "{"))
@@ -27,7 +28,10 @@ _FENCE = re.compile(r"^\s*```\w*\s*|\s*```\s*$")
 
 def _call(reader: Reader, opener: str) -> Generator[None, None, bool]:
     ahead = yield from reader.source.peek(200)
-    if not any(sep in ahead for sep in _SEP) and "{" not in ahead:
+    if "<steptml:" in ahead:
+        return False
+    before = ahead.split("{", 1)[0]
+    if not any(sep in before for sep in _SEP) and ("{" not in ahead or opener == _KIMI):
         return False
     head, marker = yield from reader.source.collect(_HEAD)
     text = opener + head + marker

@@ -14,9 +14,8 @@ from aicli.models.dialects.tags import Form, named_head, read_call
 from aicli.models.dialects.typed import convert
 
 _WRAPPER_WORDS = ("function_calls", "tool_calls", "calls", "tool_call")
-_HEAD = re.compile(
-    r"""[ \t]*(?:name\s*=\s*)?["']?([^"'<>\n]{1,200}?)["']?\s*(?:[\w.:-]+\s*=\s*["'][^"'\n]*["']\s*)*/?>"""
-)
+_NAME = r"""(?:"([^"\n]{1,200})"|'([^'\n]{1,200})'|([^"'<>\s]{1,200}))"""
+_HEAD = re.compile(r"\s*(?:name\s*=\s*)?" + _NAME + r"""\s*(?:[\w.:-]+\s*=\s*["'][^"'\n]*["']\s*)*/?>""")
 
 
 def _typed(text: str, attributes: Mapping[str, str], schema: JsonObject | None) -> Any:
@@ -68,7 +67,7 @@ def _call(form: Form, dialect: str, gated: bool) -> Read:
         head = yield from wait_for(reader.source, _HEAD, 320)
         if head is None:
             return False
-        name = head.group(1).strip()
+        name = next(g for g in head.groups() if g is not None).strip()
         if gated and not reader.after_call and not reader.tools.find(name):
             return False
         text = opener + reader.source.take(head.end())
@@ -141,11 +140,19 @@ def _plain(tools: Tools) -> Mapping[str, Read]:
     table: dict[str, Read] = {"<invoke": _call(_PLAIN, "anthropic_xml", gated=True)}
     for opener in ("<function_calls>", "<tool_calls>", "<calls>", "<tool_call>"):
         table[opener] = _wrapper(_PLAIN, "anthropic_xml")
-    antml = _form("antml:")
-    table["<function_calls>"] = _wrapper(antml, "anthropic_xml")
-    table["<invoke"] = _call(antml, "anthropic_xml", gated=True)
-    closers = ("</function_calls>", "</invoke>", "</parameter>", "</calls>", "</function_calls>", "</tool_calls>")
-    return table | dict.fromkeys(closers, stray)
+    imitated = _form("antml:")
+    table["<antml:function_calls>"] = _wrapper(imitated, "anthropic_xml")
+    table["<antml:invoke"] = _call(imitated, "anthropic_xml", gated=True)
+    ends = (
+        "function_calls>",
+        "invoke>",
+        "parameter>",
+        "calls>",
+        "tool_calls>",
+        "antml:function_calls>",
+        "antml:invoke>",
+    )
+    return table | dict.fromkeys(("</" + end for end in ends), stray)
 
 
 def _minimax(tools: Tools) -> Mapping[str, Read]:

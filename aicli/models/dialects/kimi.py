@@ -67,6 +67,9 @@ def _section(reader: Reader, opener: str) -> Generator[None, None, bool]:
     if ahead and not ahead.startswith((_BEGIN, *_SECTION_ENDS)) and not re.match(r"functions?[.\w]", ahead):
         return False
     reader.mark()
+    if ahead.startswith(_SECTION_ENDS):
+        yield from reader.source.space()
+        reader.source.take(len(next(end for end in _SECTION_ENDS if ahead.startswith(end))))
     if ahead.startswith("functions"):
         return (yield from _call(reader, opener))
     return True

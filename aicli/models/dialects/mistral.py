@@ -11,7 +11,7 @@ from aicli.models.dialects.hermes import settle
 from aicli.models.dialects.reader import Family, Read, Reader, stray, wait_for
 
 _MARK = "[TOOL_CALLS]"
-_ARRAY = re.compile(r"\s*(?:\[TOOL_CALLS\]\s*)*(?:[\w ]{0,40}?\s)??\s*(?=\[\s*(?:\{|\])|\{)")
+_ARRAY = re.compile(r"\s*(?:\[TOOL_CALLS\]\s*)*(?:[\w ]{0,40}?\s)??\s*(?=\[\s*[{\]'\x22\d-]|\{)")
 _NAMED = re.compile(
     r"\s*(?:\[TOOL_CALLS\]\s*)*([^\s\[\]{}()<>\"'`,]{1,128})\s*(?:\[CALL_ID\]\s*([\w-]{1,64}?)\s*)?(\[ARGS\])?\s*(?=(\{)|$|\[TOOL_CALLS\])"
 )

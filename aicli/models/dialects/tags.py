@@ -167,7 +167,7 @@ def _value(call: _Reading) -> Generator[None, None, tuple[str, bool]]:
 def _ends_value(call: _Reading, marker: str, ahead: str) -> bool:
     """Is a marker inside an open value its end?"""
     form = call.form
-    after = ahead.strip()
+    after = _GAP.sub("", ahead).rstrip()
     if marker in form.param_close:
         expected = (
             *form.param_open,
@@ -188,6 +188,7 @@ def _ends_value(call: _Reading, marker: str, ahead: str) -> bool:
     return marker in form.block_close and (not after or after.startswith((*form.block_open, "<|")))
 
 
+_GAP = re.compile(r"^(?:\s|\\n)+")
 _ATTRIBUTE = re.compile(r"""([\w.:-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
 
 

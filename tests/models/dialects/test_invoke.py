@@ -31,7 +31,7 @@ CASES = [
     case(f"<think>Hm {WRAP.format(PARIS)}", weather(), reasoning="Hm"),
     case(f"<tool_call>\n{PARIS}\n</tool_call>", weather()),
     case(f"<tool_calls>{PARIS}</tool_calls>", weather()),
-    case(PARIS.replace("invoke", "antml:invoke").replace("parameter", "antml:parameter"), weather()),
+    case(invoke("get_weather", ("city", "Paris"), p="antml:"), weather()),
     case("<invoke name='get_weather'><parameter name='city'>Paris</parameter></invoke>", weather()),
     case(PARIS.replace("</invoke>", ""), weather()),
     case(PARIS.replace("</parameter>", ""), weather()),
