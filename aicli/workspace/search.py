@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from aicli.workspace import searcher
@@ -20,7 +20,8 @@ from aicli.workspace.searcher import Request
 
 TIME_LIMIT = 20.0
 """Seconds after which a search is ended; what was found so far counts."""
-_LOOKS_OUT = re.compile(r"\(\?(?:[=!>(]|<[=!])|\\[AZ]|[*+?}]\+|\(\?[aiLmsux-]*[mx]")
+_LOOKS_OUT = re.compile(r"\(\?(?:[=!>(]|<[=!])|\\[AZ]|[*+?}]\+|\(\?[aiLmux-]*[msx]|\[\^|\\[xuU0]")
+"""Patterns whose sense may hang on what stands beyond the line, or that run far over its end."""
 
 
 class BadPattern(ValueError):
@@ -70,7 +71,7 @@ def request(root: Path, pattern: str, *, literal: bool = False, multiline: bool 
         by_line=not literal and _LOOKS_OUT.search(pattern) is not None,
         path=(str(Path(__file__).parents[2]),),
         ripgrep=ripgrep(root),
-        **more,  # type: ignore[arg-type]
+        **more,
     )
 
 
@@ -135,7 +136,7 @@ def _feed(child: subprocess.Popen[bytes], ask: Request, files: Iterable[str]) ->
     assert child.stdin is not None
     try:
         with child.stdin as pipe:
-            pipe.write(json.dumps(asdict(ask)).encode() + b"\n")
+            pipe.write(json.dumps(vars(ask)).encode() + b"\n")
             for group in _groups(files):
                 pipe.write(group)
     except (OSError, ValueError):

@@ -14,39 +14,39 @@ import stat
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO
-
-if TYPE_CHECKING:
-    from types import ModuleType
+from types import ModuleType
 
 BLOCK = 64 * 1024
 _LONGEST_LINE = 4 * 1024 * 1024
 _LARGE = 4 * 1024 * 1024
 _LONGEST_MULTILINE = 16 * 1024 * 1024
+_SUSPECT = re.compile(rb"\A(?:%PDF|\x89|\xff|GIF|PK|\x1f|BZ|\xfd)|[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]")
 _DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _FILE = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
-@dataclass(frozen=True)
 class Request:
-    """`needles` as in needles.py; `by_line` when the pattern may look past a line's ends; `width` cuts a shown line.
+    """What to search for: fields by keyword, with these defaults. (No dataclass: its import costs as much as a search.)
 
-    `path` is where this package is; `ripgrep` that program's own path, "" for none.
+    `mode` is content, files or count. `needles` as in needles.py; `by_line` when the pattern may look past a line's
+    ends; `width` cuts a shown line; `path` is where this package is; `ripgrep` that program's own path, "" for none.
     """
 
-    root: str
-    pattern: str
-    ignore_case: bool = False
-    mode: str = "content"
-    context: int = 0
-    multiline: bool = False
-    limit: int = 100
-    width: int = 400
+    root = ""
+    pattern = ""
+    ignore_case = False
+    mode = "content"
+    context = 0
+    multiline = False
+    limit = 100
+    width = 400
     needles: tuple[str, ...] = ()
-    by_line: bool = False
+    by_line = False
     path: tuple[str, ...] = ()
-    ripgrep: str = ""
+    ripgrep = ""
+
+    def __init__(self, **fields: object) -> None:
+        self.__dict__.update(fields)
 
 
 class Binary(Exception):
@@ -242,7 +242,8 @@ class Search:
                 continue
             cut = (text.rfind("\n") + 1 or len(text)) if following else len(text)
             part, carry = text[:cut], text[cut:]
-            yield number, unified(part[:-1] if part.endswith("\n") else part)
+            lines = unified(part)
+            yield number, lines[:-1] if lines.endswith("\n") else lines
             number += part.count("\n")
 
     def _whole(self, fd: int, first: bytes) -> Iterator[tuple[int, str]]:
@@ -316,12 +317,12 @@ def excerpt(line: str, at: int, width: int) -> str:
 
 
 def is_binary(first: bytes) -> bool:
-    return bool(text_module().looks_binary(first))
+    return _SUSPECT.search(first[:8192]) is not None and bool(text_module().looks_binary(first))
 
 
 def text_module() -> ModuleType:
     """How the rest of the program reads text; needed only for a hit, or for bytes that are no UTF-8."""
-    from aicli.workspace import text
+    from aicli.workspace import text  # and with it dataclasses: 15 ms
 
     return text
 
@@ -336,10 +337,10 @@ def _is_utf8(part: bytes) -> bool:
     return True
 
 
-def names(stream: BinaryIO) -> Iterator[str]:
+def names(read: Callable[[int], bytes]) -> Iterator[str]:
     """The names in a stream, each ended by a NUL byte."""
     carry = b""
-    while block := stream.read(BLOCK):
+    while block := read(BLOCK):
         *whole, carry = (carry + block).split(b"\0")
         yield from (name.decode("utf-8", "surrogateescape") for name in whole)
 
@@ -353,7 +354,7 @@ def main() -> int:
         out.write(json.dumps(record) + "\n")
 
     search, files, complete = Search(request, write), Files(request.root), True
-    for rel in names(source):
+    for rel in names(source.read):
         try:
             fd, size = files.open(rel)
             try:
