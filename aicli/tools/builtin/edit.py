@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from aicli.content.kinds import ToolKind
 from aicli.content.parts import JsonObject
@@ -116,14 +116,13 @@ def _preview(ctx: ToolContext, params: Any) -> Display | None:
 def edit(
     ctx: ToolContext,
     path: str,
-    old_string: Annotated[
-        str | None, Field(description="Text as it stands in the file, with enough around it to be the only one.")
-    ] = None,
+    old_string: str | None = None,
     new_string: str | None = None,
     replace_all: bool = False,
-    edits: Annotated[list[Edit] | None, Field(description="Several changes at once, all or none.")] = None,
+    edits: list[Edit] | None = None,
 ) -> ToolResult:
-    """Replace old_string by new_string in a file. Copy old_string exactly, without line numbers."""
+    """Replace old_string by new_string in a file. Copy old_string exactly, without line numbers, with enough around it
+    to be the only one. edits: several at once, all or none."""
     files, state = files_of(ctx), ctx.state
     wanted = _wanted(_Given(old_string, new_string, replace_all, edits))
     with told():

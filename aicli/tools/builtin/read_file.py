@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated, BinaryIO
-
-from pydantic import Field
+from typing import BinaryIO
 
 from aicli.content.kinds import ToolKind
 from aicli.content.parts import JsonObject
@@ -59,11 +57,11 @@ def _number(value: object) -> int | None:
 def read_file(
     ctx: ToolContext,
     path: str,
-    offset: Annotated[int, Field(description="First line, from 1.")] = 1,
-    limit: Annotated[int, Field(description="Most lines.")] = MOST_LINES,
+    offset: int = 1,
+    limit: int = MOST_LINES,
 ) -> ToolResult:
-    """Read a file: lines come as number, tab, text (the number and tab are not in the file). Long files need offset
-    and limit. Images, PDF and notebooks work too."""
+    """Read lines of a file: number, tab, text (number and tab are not in the file). offset is the first line, from 1.
+    Images, PDF and notebooks too."""
     files = files_of(ctx)
     offset = max(1, offset)
     limit = limit if limit > 0 else MOST_LINES
