@@ -1,4 +1,5 @@
 """DeepSeek: the token forms of V3 and V3.1, the DSML tags of V3.2 and V4."""
+# ruff: noqa: E501 - a case is one line
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """Gemma 4 and FunctionGemma: braces with bare keys, and the repairs of their quotes."""
+# ruff: noqa: E501 - a case is one line
 
 from __future__ import annotations
 

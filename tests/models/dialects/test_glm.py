@@ -1,4 +1,5 @@
 """GLM's key and value tags, with the damage that is repaired."""
+# ruff: noqa: E501 - a case is one line
 
 from __future__ import annotations
 

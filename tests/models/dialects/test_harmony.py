@@ -1,4 +1,5 @@
 """Harmony and Muse: channels and recipients in every broken order."""
+# ruff: noqa: E501 - a case is one line
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """JSON between call tags, and what goes wrong with it."""
+# ruff: noqa: E501 - a case is one line
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """Invoke tags in the wrappers of MiniMax, Anthropic style, Step 3, dots and MiniCPM; MiniMax M3's nested elements."""
+# ruff: noqa: E501 - a case is one line
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """JSON without markup: a call only if it is one, and an answer stays an answer."""
+# ruff: noqa: E501 - a case is one line
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """Kimi K2's section tokens and ids, Kimi K3's open and close tokens."""
+# ruff: noqa: E501 - a case is one line
 
 from __future__ import annotations
 

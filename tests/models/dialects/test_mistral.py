@@ -1,4 +1,5 @@
 """Mistral's marker before arrays and before names."""
+# ruff: noqa: E501 - a case is one line
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """Calls written as Python, bare and in the tags of Llama 4, LFM2 and OLMo 3."""
+# ruff: noqa: E501 - a case is one line
 
 from __future__ import annotations
 

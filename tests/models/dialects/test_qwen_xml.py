@@ -1,4 +1,5 @@
 """Functions and parameters as tags, and the damage that small quantised models do to them."""
+# ruff: noqa: E501 - a case is one line
 
 from __future__ import annotations
 

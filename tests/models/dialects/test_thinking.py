@@ -1,4 +1,5 @@
 """Thinking is told from content: every mark, unclosed, nested, orphaned, split anywhere."""
+# ruff: noqa: E501 - a case is one line
 
 from __future__ import annotations
 
