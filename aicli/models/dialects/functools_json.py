@@ -24,7 +24,7 @@ def _functools(reader: Reader, opener: str) -> Generator[None, None, bool]:
 
 def _recipient(reader: Reader, opener: str) -> Generator[None, None, bool]:
     """`>>>f` and JSON on the next line, or `>>>all` and an answer."""
-    if opener and not reader.line_start and not reader.after_call and reader.last.rstrip()[-1:] not in ("}", ""):
+    if opener and not (reader.line_start or reader.after_call or reader.notes.get("functionary")):
         return False
     head = yield from wait_for(reader.source, _LINE, 160)
     if head is None:
@@ -33,6 +33,7 @@ def _recipient(reader: Reader, opener: str) -> Generator[None, None, bool]:
     if name == "all" and not head.group(2):
         reader.source.take(head.end())
         reader.mark()
+        reader.notes["functionary"] = 1
         return True
     if not head.group(2) or not reader.tools.find(name):
         return False

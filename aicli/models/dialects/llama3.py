@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Mapping
 
+from aicli.models.dialects import pyscan
 from aicli.models.dialects.calls import Call, Tools, name_in, read_calls
 from aicli.models.dialects.reader import Family, Read, Reader, wait_for
 from aicli.models.dialects.source import Markers
@@ -67,12 +68,15 @@ def _builtin(reader: Reader, opener: str) -> Generator[None, None, bool]:
     body, marker = yield from reader.source.collect(_END)
     if marker:
         reader.source.unread(marker)
-    match = re.match(r"\s*([\w.]+)\.call\((.*)\)\s*$", body, re.S)
-    args = {m[1]: m[2] for m in re.finditer(r'(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"', match.group(2))} if match else {}
-    if match is None or reader.truncated:
-        reader.unreadable("", opener + body, "the call never ended", "llama3")
-    else:
-        reader.call([Call(reader.tools.named(match.group(1)), args)], "llama3")
+    match = re.match(r"\s*([\w.]+)\.call(\(.*\))\s*$", body, re.S)
+    try:
+        if match is None or reader.truncated:
+            raise ValueError("the call never ended")
+        found, _ = pyscan.calls(match.group(1) + match.group(2))
+    except ValueError as error:
+        reader.unreadable("", opener + body, str(error), "llama3")
+        return True
+    reader.call([Call(reader.tools.named(name), args) for name, args in found], "llama3")
     return True
 
 

@@ -9,15 +9,15 @@ import pytest
 
 from tests.models.dialects.cases import Case, case, check, weather
 
-O, C, Q = "<|tool_call>", "<tool_call|>", '<|"|>'
+B, C, Q = "<|tool_call>", "<tool_call|>", '<|"|>'
 
 
 def args(text: str, **wanted: Any) -> Case:
     """A call of an undeclared tool with these braces."""
-    return case(f"{O}call:f{text.replace('~', Q)}{C}", ("f", wanted))
+    return case(f"{B}call:f{text.replace('~', Q)}{C}", ("f", wanted))
 
 
-PARIS = f"{O}call:get_weather{{city:{Q}Paris{Q}}}{C}"
+PARIS = f"{B}call:get_weather{{city:{Q}Paris{Q}}}{C}"
 GEMMA = [
     case(PARIS, weather()),
     case(f"{PARIS}{PARIS.replace('Paris', 'Rome')}", weather(), weather("Rome")),
@@ -53,11 +53,11 @@ GEMMA = [
     case(PARIS.replace("call:", "call: "), weather()),
     case(PARIS.removesuffix(C), weather()),
     case(PARIS.removeprefix(O), weather()),
-    case(f"{O}call:bash{{command:{Q}echo {C} x{Q}}}{C}", ("bash", {"command": f"echo {C} x"})),
-    case(f"{O}call:calc{{text:42,n:42}}{C}", ("calc", {"text": "42", "n": 42})),
-    case(f'{O}{{"name": "get_weather", "arguments": {{"city": "Paris"}}}}{C}', weather()),
-    case(f"{O}call:get_weather{{city:{Q}Pa", unreadable=("get_weather",), problem="get_weather"),
-    case(f"The {O} token", content=f"The {O} token"),
+    case(f"{B}call:bash{{command:{Q}echo {C} x{Q}}}{C}", ("bash", {"command": f"echo {C} x"})),
+    case(f"{B}call:calc{{text:42,n:42}}{C}", ("calc", {"text": "42", "n": 42})),
+    case(f'{B}{{"name": "get_weather", "arguments": {{"city": "Paris"}}}}{C}', weather()),
+    case(f"{B}call:get_weather{{city:{Q}Pa", unreadable=("get_weather",), problem="get_weather"),
+    case(f"The {B} token", content=f"The {B} token"),
     case("call:me{maybe}", content="call:me{maybe}"),
     case(PARIS, content=PARIS, tools=()),
     case(PARIS, weather(), dialect="gemma4"),
