@@ -14,8 +14,12 @@ from tests.support.model_server import ModelServer
 from tests.support.schemas import check_line, check_result
 
 REPOSITORY = Path(__file__).parents[2]
-BOUND = 40.0
+BOUND = 25.0
 """Seconds after which a run counts as hanging."""
+
+
+STARTED: list[subprocess.Popen[bytes]] = []
+"""Ended after each test, whatever came of it."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,9 @@ def start(
     """The process, its streams pipes unless `options` say otherwise; stdin is /dev/null."""
     settings = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
     command = [sys.executable, "-m", "aicli", *args]
-    return subprocess.Popen(command, env=environment(server, **(env or {})), **settings)
+    process = subprocess.Popen(command, env=environment(server, **(env or {})), **settings)
+    STARTED.append(process)
+    return process
 
 
 def finish(process: subprocess.Popen[bytes], data: bytes | None = None) -> Ran:
