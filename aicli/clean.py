@@ -154,6 +154,17 @@ def sanitise(text: str, *, keep_newlines: bool = True) -> str:
     return one.feed(text) + one.close()
 
 
+_IN_JSON = {
+    code: f"\\u{code:04x}"
+    for code in (*range(0x7F, 0xA0), 0x061C, *range(0x200E, 0x2010), *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+}
+
+
+def escape_json(text: str) -> str:
+    """JSON text that says the same and holds nothing a terminal acts on, should it be printed to one."""
+    return text.translate(_IN_JSON)
+
+
 _EDGE = r"(?<![A-Za-z0-9])"
 _SHAPES = re.compile(
     "|".join(

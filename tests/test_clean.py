@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import json
 import random
 import unicodedata
 
 import pytest
 
-from aicli.clean import REDACTED, Redactor, Sanitiser, sanitise
+from aicli.clean import REDACTED, Redactor, Sanitiser, escape_json, sanitise
 from tests.support.counts import count
 
 SEQUENCES = {
@@ -67,6 +68,12 @@ def test_hidden_characters_are_visible() -> None:
         "a<U+202E>b<U+2066>c<U+E0041>d<U+200B>e<U+200D>f<U+FEFF><U+00AD>g"
     )
     assert sanitise("name\udc9b2J\udcff") == "name\\x9b2J\\xff"
+
+
+def test_json_says_the_same_without_raw_controls() -> None:
+    value = {"a": "".join(map(chr, range(0x100))) + "\u202e\u2028中文", "\x9b": 1}
+    text = escape_json(json.dumps(value, ensure_ascii=False))
+    assert json.loads(text) == value and not raw(text.replace("\xad", "")) and "中文" in text
 
 
 def test_an_unfinished_string_does_not_eat_the_following_lines() -> None:

@@ -149,7 +149,7 @@ def _without(site: Site, which: str, commands: list[tuple[str, str]]) -> dict[st
         if not (programs / name).exists():
             (programs / name).symlink_to(f"/usr/bin/{name}")
     environ = {**os.environ, "PATH": str(programs)}
-    environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
     words = [sys.executable, "-c", WITHOUT, str(site.work), which, json.dumps(commands)]
     done = subprocess.run(words, env=environ, cwd=site.work, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr

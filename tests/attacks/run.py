@@ -9,7 +9,7 @@ import tempfile
 import traceback
 from pathlib import Path
 
-from tests.attacks import commands, confinement, files  # noqa: F401  (they add their cases)
+from tests.attacks import commands, confinement, files, sinks, trusting, web  # noqa: F401  (they add their cases)
 from tests.attacks.site import CASES, Site
 
 
