@@ -14,7 +14,7 @@ from aicli.content.messages import Message
 from aicli.content.parts import FunctionCallPart, FunctionResponsePart, JsonObject, TextPart
 from aicli.content.request import ModelRequest, ToolSpec
 from aicli.content.stream import CallDelta, StreamEvent, TextDelta, new_id
-from aicli.models.embedded.contents import Seen, seen
+from aicli.models.embedded.contents import Seen, seen, unnumbered
 from aicli.models.embedded.grammar import Grammar
 
 ANSWER = "answer"
@@ -40,7 +40,11 @@ _MISUSED = re.compile(
     r"No such file or directory|command not found|: not found|Permission denied|missing operand|invalid option"
     r"|cannot |can't open"
 )
+_BAD_EXIT = re.compile(r"exit code [1-9]\d*")
 MOST_EDITABLE = 4
+MOST_FORCED = 3
+REWRITE_LINES = 30
+REWRITE_CHARS = 1_000
 Chat = list[dict[str, str]]
 
 
@@ -99,11 +103,11 @@ def listing(paths: Sequence[str]) -> str:
 def dialogue(request: ModelRequest, files_line: str) -> Chat:
     """The request's history as the continuation of the examples; `files_line` stands before the current task."""
     chat: Chat = []
-    task = ""
+    task, acted = "", False
     current = task_of(request.messages)
     for i, message in enumerate(request.messages):
         if message.role == "user":
-            task = task_text(message)
+            task, acted = task_text(message), False
             head = _notes(request) + extra_tools(request) + files_line if i == current else ""
             _add(chat, "user", f"{head}Request: {task}")
         elif message.role == "model":
@@ -111,7 +115,8 @@ def dialogue(request: ModelRequest, files_line: str) -> Chat:
             for call in message.calls:
                 _add(chat, "assistant", step_text(call.name, call.args))
                 if call.id in answers:
-                    _add(chat, "user", result_text(answers[call.id], task))
+                    _add(chat, "user", result_text(answers[call.id], task, acted))
+                acted = acted or call.name in ("edit", "write_file")
             if message.text and not message.calls:
                 _add(chat, "assistant", step_text(ANSWER, {"text": message.text}))
     return chat
@@ -163,14 +168,15 @@ def step_text(name: str, args: JsonObject) -> str:
     return json.dumps({"tool": name, "args": args}, ensure_ascii=False)
 
 
-def result_text(response: FunctionResponsePart, task: str) -> str:
-    """A result with the task again, so that the model needs to look nowhere else."""
-    failed = has_failed(response)
+def result_text(response: FunctionResponsePart, task: str, acted: bool = False) -> str:
+    """A result with the task again, so that the model needs to look nowhere else. `acted`: files were changed before."""
+    failed = has_failed(response) or (acted and _ended_badly(response))
     head = "Error" if failed else "Result"
     again = task if len(task) <= REPEATED_CHARS else task[:REPEATED_CHARS] + "…"
     stop = "" if again.endswith((".", "!", "?", "…", "。")) else "."
     after = "Try another way." if failed else ENOUGH
-    return f"{head}:\n{shortened(response.text)}\nRequest: {again}{stop} {after}"
+    text = (unnumbered(response.text) if response.name == "read_file" else None) or response.text
+    return f"{head}:\n{shortened(text)}\nRequest: {again}{stop} {after}"
 
 
 def shortened(text: str, limit: int = RESULT_CHARS) -> str:
@@ -182,37 +188,56 @@ def shortened(text: str, limit: int = RESULT_CHARS) -> str:
     return f"{text[:head]}\n… {len(text) - head - tail} characters left out …\n{text[-tail:]}"
 
 
-def step_grammar(request: ModelRequest, *, answer_only: bool = False) -> str:
-    """What may be said next: a call of one offered tool, or the answer, unless the last step failed."""
-    tools = () if answer_only else offered(request)
+def step_grammar(request: ModelRequest, *, after: str = "") -> str:
+    """What may be said next: a call of one offered tool, or the answer, unless the last step failed.
+
+    `after` names the tool whose call was just repeated: not that one again, and after a repeated look only the answer.
+    """
+    tools = () if after in READ_ONLY else tuple(t for t in offered(request) if t.name != after)
     grammar = Grammar()
     known = seen(request.messages)
+    rewritable = any(t.name == "write_file" for t in tools)
     for tool in tools:
         if tool.name == "edit":
             for path, text in list(known.texts.items())[-MOST_EDITABLE:]:
-                grammar.edit(path, text)
+                if not (rewritable and text is not None and _small(text)):
+                    grammar.edit(path, text)
         else:
             grammar.step(tool.name, _arguments(tool, request, known, grammar))
-    if not tools or (request.tool_choice in ("auto", "none") and may_answer(request)):
+    if not tools or (request.tool_choice in ("auto", "none") and (after or may_answer(request))):
         rule = grammar.schema(request.output_schema) if request.output_schema is not None else "string"
         grammar.step(ANSWER, [("text", rule, True)])
     return grammar.text()
 
 
+def _small(text: str) -> bool:
+    """Short enough to be written anew as a whole, which a small model gets right more often than an edit."""
+    return len(text) <= REWRITE_CHARS and text.count("\n") < REWRITE_LINES
+
+
 def may_answer(request: ModelRequest) -> bool:
-    """False right after a failure, so that the model tries something else; twice in a row at most."""
+    """Not before any look at files that the task names, nor right after a failure, three in a row at most."""
+    task = request.messages[task_of(request.messages) :]
+    if named_files(request) and not any(m.calls for m in request.messages):
+        return False
     failed = 0
-    for message in reversed(request.messages[task_of(request.messages) :]):
-        if message.role == "tool":
-            if not any(has_failed(r) for r in message.responses):
+    for i in range(len(task) - 1, -1, -1):
+        if task[i].role == "tool":
+            acted = any(c.name in ("edit", "write_file") for m in task[:i] for c in m.calls)
+            if not any(has_failed(r) or (acted and _ended_badly(r)) for r in task[i].responses):
                 break
             failed += 1
-    return failed not in (1, 2)
+    return not 0 < failed <= MOST_FORCED
 
 
 def has_failed(response: FunctionResponsePart) -> bool:
     """The tool says so, or the command itself could not do its work."""
     return response.is_error or (response.name == "shell" and _MISUSED.search(response.text) is not None)
+
+
+def _ended_badly(response: FunctionResponsePart) -> bool:
+    """What was run after a change does not work."""
+    return response.name == "shell" and _BAD_EXIT.search(response.text) is not None
 
 
 def _arguments(tool: ToolSpec, request: ModelRequest, known: Seen, grammar: Grammar) -> list[tuple[str, str, bool]]:
@@ -245,12 +270,28 @@ def _paths(tool: str, request: ModelRequest, known: Seen) -> list[str] | None:
 
 
 def instead(request: ModelRequest, name: str, args: JsonObject) -> tuple[str, JsonObject] | None:
-    """The step that has to come first: a file that is there is read before it is written anew."""
-    path = str(args.get("path", "")).removeprefix("./")
-    there = path in request.paths and path not in seen(request.messages).texts
-    if name == "write_file" and there and any(t.name == "read_file" for t in offered(request)):
-        return "read_file", {"path": path}
+    """The step that has to come first: what is there under that name, and what the task names, is read before writing."""
+    if name != "write_file" or not any(t.name == "read_file" for t in offered(request)):
+        return None
+    for path in (str(args.get("path", "")).removeprefix("./"), *named_files(request)):
+        if path in request.paths and not _looked_at(request, path):
+            return "read_file", {"path": path}
     return None
+
+
+def named_files(request: ModelRequest) -> list[str]:
+    """The files of the workspace that the task calls by name."""
+    if not request.messages:
+        return []
+    task = task_text(request.messages[task_of(request.messages)])
+    return [p for p in request.paths if re.search(rf"(?<![\w/.-]){re.escape(p)}(?![\w/-]|\.\w)", task)]
+
+
+def _looked_at(request: ModelRequest, path: str) -> bool:
+    for call in (c for m in request.messages for c in m.calls):
+        if call.args.get("path") == path or path in str(call.args.get("command", "")):
+            return True
+    return False
 
 
 def known_paths(request: ModelRequest) -> set[str]:
@@ -260,8 +301,10 @@ def known_paths(request: ModelRequest) -> set[str]:
 
 
 def repeated(request: ModelRequest, name: str, args: JsonObject) -> bool:
-    """Was the very same call made for this task, with nothing changed since?"""
+    """Was the very same call made for this task, with nothing changed since? The same change twice is never right."""
     calls: list[FunctionCallPart] = [c for m in request.messages[task_of(request.messages) :] for c in m.calls]
+    if name in ("edit", "write_file"):
+        return any((c.name, c.args) == (name, args) for c in calls)
     for call in reversed(calls):
         if (call.name, call.args) == (name, args):
             return True

@@ -1,0 +1,190 @@
+"""Runs task folders over models: a scratch copy each, the real agent in it, and a check of what came out."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import sys
+import tempfile
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+
+from aicli import runtime
+from aicli.commands._eval_report import Outcome, markdown, report
+from aicli.commands._listing import dumped
+from aicli.content.parts import Value
+from aicli.content.run_result import RunResult
+from aicli.errors import AicliError, InputError, UsageError
+from aicli.runtime import RunOptions
+from aicli.safety.secrets import child_environ
+from aicli.tools.host import HeadlessHost
+from aicli.tools.launch import Command
+from aicli.tools.process import run
+from aicli.ui.console import Console
+
+CHECK_SECONDS = 60.0
+ANSWER = "AICLI_ANSWER"
+"""The check finds the answer's text in the file that this variable names."""
+
+
+class TaskFile(Value):
+    """task.toml. `check` is a shell line run in the copy; `answer` a regular expression; `timeout` in seconds."""
+
+    prompt: str = Field(min_length=1)
+    check: str = ""
+    answer: str = ""
+    timeout: float = Field(default=120, gt=0)
+    max_turns: int = Field(default=15, ge=1)
+
+
+@dataclass(frozen=True)
+class Task:
+    name: str
+    folder: Path
+    file: TaskFile
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to measure: `models` empty means the agent's own; `need` is the share of runs that must pass."""
+
+    models: tuple[str, ...] = ()
+    agent: str = "general"
+    parallel: int = 1
+    runs: int = 1
+    need: float = 1.0
+
+
+def evaluate_folder(folder: Path, wanted: Wanted, *, output: Path | None, as_json: bool, quiet: bool) -> int:
+    """Runs all and prints the report. Raises UsageError for a folder without tasks, InputError for a broken task."""
+    tasks = tasks_in(folder)
+    if output is not None:
+        _writable(output)
+    console = Console(quiet=quiet)
+    outcomes = asyncio.run(measure(tasks, wanted, console.err))
+    found = report(outcomes)
+    if output is not None:
+        (output / "report.json").write_text(dumped(found), encoding="utf-8")
+        (output / "report.md").write_text(markdown(outcomes), encoding="utf-8")
+    console.out_exact(dumped(found)) if as_json else console.out_text(markdown(outcomes))
+    return 0 if found["pass_rate"] >= wanted.need else 1
+
+
+def _writable(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        raise InputError(f"{folder} can't be written: {e.strerror}") from None
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"{folder} can't be written")
+
+
+def tasks_in(folder: Path) -> list[Task]:
+    """The tasks under a folder, by name. Raises UsageError when there are none, InputError for a broken one."""
+    if not folder.is_dir():
+        raise UsageError(f"there is no folder {str(folder)!r}")
+    files = sorted(f for f in folder.rglob("task.toml") if "workspace" not in f.relative_to(folder).parts)
+    if not files:
+        raise UsageError(f"{folder} holds no task.toml", hint="A task folder has task.toml and workspace/.")
+    return [_task(file, folder) for file in files]
+
+
+def _task(file: Path, top: Path) -> Task:
+    try:
+        found = TaskFile(**tomllib.loads(file.read_text("utf-8")))
+        re.compile(found.answer)
+    except ValidationError as e:
+        first = e.errors()[0]
+        raise InputError(f"{file}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    except re.error as e:
+        raise InputError(f"{file}: answer is no valid pattern: {e}") from None
+    except (OSError, ValueError) as e:
+        raise InputError(f"{file}: {e}") from None
+    if not found.check and not found.answer:
+        raise InputError(f"{file}: it has neither check nor answer, so nothing could fail")
+    name = file.parent.relative_to(top).as_posix()
+    return Task(name if name != "." else file.parent.resolve().name, file.parent, found)
+
+
+async def measure(tasks: list[Task], wanted: Wanted, say: Callable[[str], None]) -> list[Outcome]:
+    """One outcome for each task, model and run, in that order; at most `parallel` at a time. May be cancelled."""
+    gate = asyncio.Semaphore(wanted.parallel)
+    jobs = [(t, m) for m in wanted.models or ("",) for t in tasks for _ in range(wanted.runs)]
+
+    async def one(task: Task, model: str) -> Outcome:
+        async with gate:
+            outcome = await _attempt(task, model, wanted.agent)
+        mark = "ok   " if outcome.passed else "fail "
+        say(f"{mark} {task.name}  {outcome.model}  {outcome.seconds:.1f} s  {outcome.why}".rstrip())
+        return outcome
+
+    async with asyncio.TaskGroup() as group:
+        running = [group.create_task(one(task, model)) for task, model in jobs]
+    return [task.result() for task in running]
+
+
+async def _attempt(task: Task, model: str, agent: str) -> Outcome:
+    """One run in a copy that is gone afterwards. A run that can't even begin is a failure with its reason."""
+    scratch = Path(tempfile.mkdtemp(prefix="aicli-eval-"))
+    try:
+        copy = scratch / "workspace"
+        source = task.folder / "workspace"
+        await asyncio.to_thread(_copied, source, copy)
+        try:
+            name, result = await _run_agent(task, copy, model, agent)
+        except AicliError as e:
+            return Outcome(task.name, model or agent, False, f"not run: {e.line}")
+        why = await _wrong(task, result, copy, scratch / "answer.txt")
+        return Outcome(task.name, name, not why, why, result)
+    finally:
+        await asyncio.to_thread(shutil.rmtree, scratch, True)
+
+
+def _copied(source: Path, copy: Path) -> None:
+    if not source.is_dir():
+        copy.mkdir()
+        return
+    shutil.copytree(source, copy, symlinks=True)
+    keep = copy / ".keep"  # only there so that version control keeps an empty folder
+    if keep.is_file() and not keep.stat().st_size:
+        keep.unlink()
+
+
+async def _run_agent(task: Task, folder: Path, model: str, agent: str) -> tuple[str, RunResult]:
+    options = RunOptions(agent=agent, cwd=folder, model=model, ephemeral=True)
+    flags = {
+        "permissions.mode": "bypass",
+        "limits.max_turns": task.file.max_turns,
+        "limits.max_wall_time": task.file.timeout,
+    }
+    session = await runtime.build(runtime.load(flags, options), HeadlessHost(), options)
+    try:
+        models = await session.agent.models()
+        return models[0].info.id, await session.agent.run(task.file.prompt)
+    finally:
+        await session.close()
+
+
+async def _wrong(task: Task, result: RunResult, folder: Path, answer: Path) -> str:
+    """Why the run does not count; "" when it does. What it says of itself decides only where it did not end well."""
+    if result.status != "completed":
+        return f"{result.status}: {result.error.message if result.error else result.reason}"
+    if task.file.answer and not re.search(task.file.answer, result.text):
+        return f"the answer does not match {task.file.answer}"
+    if not task.file.check:
+        return ""
+    answer.write_text(result.text, encoding="utf-8")
+    environ = {**child_environ(os.environ), ANSWER: str(answer)}
+    shell = ("cmd", "/c", task.file.check) if sys.platform == "win32" else ("/bin/sh", "-c", task.file.check)
+    ended = await run(Command(shell, folder, environ), timeout=CHECK_SECONDS)
+    if ended.ok:
+        return ""
+    last = ended.output.strip().splitlines()[-1:] or [""]
+    how = f"took over {CHECK_SECONDS:g} s" if ended.timed_out else f"ended with {ended.exit_code}"
+    return f"the check {how}: {last[0]}".rstrip(": ")
