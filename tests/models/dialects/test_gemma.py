@@ -52,7 +52,7 @@ GEMMA = [
     case(PARIS.replace("call:", ""), weather()),
     case(PARIS.replace("call:", "call: "), weather()),
     case(PARIS.removesuffix(C), weather()),
-    case(PARIS.removeprefix(O), weather()),
+    case(PARIS.removeprefix(B), weather()),
     case(f"{B}call:bash{{command:{Q}echo {C} x{Q}}}{C}", ("bash", {"command": f"echo {C} x"})),
     case(f"{B}call:calc{{text:42,n:42}}{C}", ("calc", {"text": "42", "n": 42})),
     case(f'{B}{{"name": "get_weather", "arguments": {{"city": "Paris"}}}}{C}', weather()),
