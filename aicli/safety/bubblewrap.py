@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from aicli.safety.confined import Confined, Status
@@ -92,13 +92,13 @@ class Bubblewrap:
             words += ["--seccomp", str(fds[-1])]
         words += ["--chdir", str(cwd), "--", *argv]
 
-        def close() -> None:
-            while fds:
-                os.close(fds.pop())
-            if release is not None:
-                release()
+        return Confined(words, {**env, "TMPDIR": "/tmp"}, tuple(fds), lambda: self._ended(fds, release))
 
-        return Confined(words, {**env, "TMPDIR": "/tmp"}, tuple(fds), close)
+    def _ended(self, fds: list[int], release: Callable[[], None] | None) -> None:
+        while fds:
+            os.close(fds.pop())
+        if release is not None:
+            release()
 
     def _hidden(self, network: bool, env: Mapping[str, str]) -> list[str]:
         words = ["--bind", self._temporary, "/tmp"]

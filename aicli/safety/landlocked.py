@@ -51,7 +51,10 @@ class Landlocked:
             if os.path.exists(f"/dev/{name}"):
                 words += ["w", f"/dev/{name}"]
         words += ["cwd", str(cwd), "--", *argv]
-        return Confined(words, {**env, "TMPDIR": self._temporary})
+        return Confined(words, {**env, "TMPDIR": self._temporary}, close=self._ended)
+
+    def _ended(self) -> None:
+        """Nothing to undo; as a bound method it keeps the temporary folder while a command runs."""
 
     def _readable(self) -> list[str]:
         hidden = [*self._view.hidden, "/tmp", *self._view.hidden_inside]

@@ -1,0 +1,253 @@
+from __future__ import annotations
+
+import os
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from aicli.content.kinds import PermissionMode
+from aicli.errors import SandboxError
+from aicli.safety import bubblewrap, landlock
+from aicli.safety.confined import Sandbox, Unconfined
+from aicli.safety.landlocked import Landlocked
+from aicli.safety.proof import prove
+from aicli.safety.sandbox import check_bypass, detect, say
+from aicli.safety.sandbox_paths import view
+from aicli.safety.seccomp import filter_bytes
+from aicli.safety.secrets import child_environ
+from tests.support.counts import count, soaking
+
+has_bwrap = sys.platform == "linux" and bool(bubblewrap.find()) and bubblewrap.works(bubblewrap.find())
+needs_bwrap = pytest.mark.skipif(not has_bwrap, reason="bubblewrap is not installed or can't make namespaces here")
+needs_landlock = pytest.mark.skipif(landlock.version() < landlock.LEAST, reason="the kernel has no Landlock 4")
+
+
+@pytest.fixture(params=["bubblewrap", "landlock"])
+def box(request: pytest.FixtureRequest, isolated: Path) -> Iterator[Sandbox]:
+    if request.param == "bubblewrap":
+        if not has_bwrap:
+            pytest.skip("bubblewrap is not installed or can't make namespaces here")
+        yield detect("required", isolated)
+    else:
+        if landlock.version() < landlock.LEAST:
+            pytest.skip("the kernel has no Landlock 4")
+        yield Landlocked(view(isolated, (), (), os.environ))
+
+
+def run(box: Sandbox, cwd: Path, script: str, **how: bool) -> subprocess.CompletedProcess[str]:
+    confined = box.confine(["/bin/sh", "-c", script], cwd=cwd, env=child_environ(os.environ, workspace=cwd), **how)
+    try:
+        return subprocess.run(
+            confined.argv, env=confined.env, pass_fds=confined.pass_fds, capture_output=True, text=True, timeout=30
+        )
+    finally:
+        confined.close()
+
+
+def test_it_proves_what_it_promises(box: Sandbox, isolated: Path) -> None:
+    broken = [p.promise for p in prove(box, isolated) if not p.held]
+    if box.status == "full":
+        assert broken == []
+    else:
+        assert set(broken) <= {"other processes are hidden", "git hooks can't be changed"}
+        assert len(box.missing) == 3 and all(m in say(box) for m in box.missing)
+    assert os.listdir(isolated) == [] or os.listdir(isolated) == [".git"]
+
+
+def test_the_workspace_and_a_private_tmp_are_writable(box: Sandbox, isolated: Path) -> None:
+    done = run(box, isolated, 'echo 1 > a && mkdir d && mv a d/b && cat d/b && echo t > "$TMPDIR/x" && cat "$TMPDIR/x"')
+    assert done.stdout.split() == ["1", "t"], done
+    again = run(box, isolated, 'cat "$TMPDIR/x"')
+    assert again.stdout == "t\n", "the folder lasts as long as the sandbox"
+    assert (isolated / "d" / "b").read_text() == "1\n"
+    still = run(box, isolated, "echo 2 > d/b", writable=False)
+    assert still.returncode != 0 and (isolated / "d" / "b").read_text() == "1\n"
+
+
+def test_it_ends_as_the_command_ended(box: Sandbox, isolated: Path) -> None:
+    assert run(box, isolated, "exit 7").returncode == 7
+    assert run(box, isolated, "kill -9 $$").returncode in (-9, 137)
+    assert run(box, isolated, "echo out; echo err >&2").stderr == "err\n"
+    absent = box.confine(["/nothere"], cwd=isolated, env={})
+    done = subprocess.run(absent.argv, env=absent.env, pass_fds=absent.pass_fds, capture_output=True, text=True)
+    absent.close()
+    assert done.returncode in (1, 127) and "nothere" in done.stderr
+
+
+def test_no_process_stays_behind(box: Sandbox, isolated: Path) -> None:
+    run(box, isolated, "(setsid sh -c 'sleep 8642 & sleep 8642' &) ; setsid nohup sleep 8642 >/dev/null 2>&1 & true")
+    left = [p for p in Path("/proc").glob("[0-9]*/cmdline") if b"sleep\x008642" in _bytes(p)]
+    assert left == []
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "unshare -U true",
+        "mount -t tmpfs x /mnt",
+        "echo core > /proc/sys/kernel/core_pattern",
+        "cat /etc/shadow | grep .",
+        "strace -o /dev/null true",
+        "/usr/bin/python3 -c 'import socket; socket.socket(socket.AF_UNIX)'",
+        "/usr/bin/python3 -c 'import socket; socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)'",
+        "/usr/bin/python3 -c 'import socket; socket.create_connection((\"192.0.2.1\", 80), 2)'",
+        "/usr/bin/python3 -c 'import fcntl, termios; fcntl.ioctl(0, termios.TIOCSTI, b\"x\")'",
+        "/usr/bin/python3 -c 'import ctypes; c = ctypes.CDLL(None); import sys; sys.exit(c.syscall(425, 1, 0) == -1)'",
+    ],
+)
+def test_system_calls_that_lead_out_fail(script: str, box: Sandbox, isolated: Path) -> None:
+    assert run(box, isolated, script).returncode != 0
+
+
+def test_capabilities_are_gone(box: Sandbox, isolated: Path) -> None:
+    status = dict(
+        line.split(":\t") for line in run(box, isolated, "cat /proc/self/status").stdout.splitlines() if ":\t" in line
+    )
+    assert status["NoNewPrivs"] == "1" and int(status["CapEff"], 16) == int(status["CapPrm"], 16) == 0
+
+
+@needs_bwrap
+def test_masks_leave_nothing_behind(isolated: Path) -> None:
+    box, other = detect("auto", isolated), detect("auto", isolated)
+    inside = run(box, isolated, "ls -A; mkdir .aicli/x; echo x > .mcp.json; mv .vscode q; rmdir .idea")
+    assert ".aicli" in inside.stdout and ".mcp.json" in inside.stdout
+    assert os.listdir(isolated) == []
+    first = box.confine(
+        ["sh", "-c", "read x; touch .aicli/y; ls -d .aicli"], cwd=isolated, env={"PATH": "/usr/bin:/bin"}
+    )
+    with subprocess.Popen(
+        first.argv, env=first.env, pass_fds=first.pass_fds, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as child:
+        assert run(other, isolated, "true").returncode == 0
+        assert child.stdin is not None and child.stdout is not None
+        child.stdin.write(b"\n")
+        child.stdin.close()
+        assert child.stdout.read() == b".aicli\n", "another command's end does not unmask this one"
+    first.close()
+    assert os.listdir(isolated) == []
+    (isolated / ".mcp.json").write_text("mine")
+    run(box, isolated, "echo x > .mcp.json; rm .mcp.json")
+    assert (isolated / ".mcp.json").read_text() == "mine"
+
+
+KILLED = """
+import os, subprocess
+from pathlib import Path
+from aicli.safety.sandbox import detect
+one = detect("auto", Path.cwd()).confine(["true"], cwd=Path.cwd(), env={})
+subprocess.run(one.argv, env=one.env, pass_fds=one.pass_fds, check=True)
+os._exit(9)
+"""
+
+
+@needs_bwrap
+def test_what_a_killed_run_left_is_removed_by_the_next(isolated: Path) -> None:
+    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent.parent)}
+    environ["TMPDIR"] = str(isolated.parent)
+    assert subprocess.run([sys.executable, "-c", KILLED], env=environ).returncode == 9
+    assert ".aicli" in os.listdir(isolated)
+    run(detect("auto", isolated), isolated, "true")
+    assert os.listdir(isolated) == []
+
+
+@needs_bwrap
+def test_a_worktree_and_a_home_as_workspace(isolated: Path) -> None:
+    home = Path(os.environ["HOME"])
+    (home / ".ssh").mkdir()
+    (home / ".ssh" / "id_rsa").write_text("canary")
+    (home / ".bashrc").write_text("mine\n")
+    done = run(detect("auto", home), home, "cat .ssh/id_rsa; echo evil >> .bashrc; echo evil > .profile; touch ok")
+    assert "canary" not in done.stdout and (home / ".bashrc").read_text() == "mine\n" and (home / "ok").exists()
+    assert not (home / ".profile").exists() and not (home / ".mcp.json").exists()
+
+
+@needs_bwrap
+def test_tools_under_the_home_folder_work(isolated: Path) -> None:
+    home = Path(os.environ["HOME"])
+    tool = home / ".local" / "share" / "tool" / "bin" / "hello"
+    tool.parent.mkdir(parents=True)
+    tool.write_text("#!/bin/sh\necho hello from tool\n")
+    tool.chmod(0o755)
+    (home / ".local" / "bin").mkdir()
+    (home / ".local" / "bin" / "hello").symlink_to(tool)
+    (home / ".local" / "share" / "keyrings").mkdir()
+    (home / ".local" / "share" / "keyrings" / "k").write_text("canary")
+    os.environ["PATH"] = f"{home}/.local/bin:{os.environ['PATH']}"
+    done = run(detect("auto", isolated), isolated, f"hello; cat {home}/.local/share/keyrings/k; echo x > {tool}")
+    assert done.stdout == "hello from tool\n" and "echo hello" in tool.read_text()
+
+
+@needs_bwrap
+def test_the_added_time_is_small(isolated: Path) -> None:
+    """Processor time, which others on the machine do not change; by the clock only where nothing else runs."""
+    box = detect("auto", isolated)
+
+    def median(confined: bool, clock: bool) -> float:
+        times = []
+        for _ in range(count(9, 60)):
+            one = (box if confined else Unconfined()).confine(["/usr/bin/true"], cwd=isolated, env={})
+            begin = time.perf_counter() if clock else _children()
+            subprocess.run(one.argv, env=one.env, pass_fds=one.pass_fds, check=True)
+            times.append((time.perf_counter() if clock else _children()) - begin)
+            one.close()
+        return statistics.median(times) * 1000
+
+    added = min(median(True, soaking()) - median(False, soaking()) for _ in range(3))
+    assert added <= 15, f"{added:.1f} ms"
+
+
+def _children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def test_modes(isolated: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert detect("off", isolated).status == "off" and "off" in say(detect("off", isolated))
+    none = Unconfined("none")
+    assert "no sandbox" in say(none)
+    if os.geteuid() == 0:
+        with pytest.raises(SandboxError) as caught:
+            check_bypass(PermissionMode.BYPASS, none)
+        assert caught.value.exit_code == 44 and "--sandbox off" in caught.value.hint
+    check_bypass(PermissionMode.DEFAULT, none)
+    check_bypass(PermissionMode.BYPASS, Unconfined("off"))
+    monkeypatch.setenv("PATH", str(isolated))
+    if landlock.version() >= landlock.LEAST:
+        assert detect("required", isolated).status == "reduced"
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "aarch64"])
+@pytest.mark.parametrize("sockets", [True, False])
+def test_the_filter_is_well_formed(arch: str, sockets: bool) -> None:
+    code = filter_bytes(arch, sockets=sockets)
+    steps = len(code) // 8
+    assert len(code) % 8 == 0 and 0 < steps < 4096
+    for n in range(steps):
+        operation, yes, no = int.from_bytes(code[n * 8 : n * 8 + 2], "little"), code[n * 8 + 2], code[n * 8 + 3]
+        if operation & 7 == 5:
+            assert n + 1 + max(yes, no) < steps, "a jump leads out of the program"
+    assert int.from_bytes(code[-8:-6], "little") == 6, "it ends with a return"
+    if arch == {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine()):
+        assert filter_bytes() == filter_bytes(arch)
+
+
+def test_descriptors_do_not_pile_up(box: Sandbox, isolated: Path) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(20):
+        box.confine(["true"], cwd=isolated, env={}).close()
+    assert len(os.listdir("/proc/self/fd")) <= before + 1
+    assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > before
