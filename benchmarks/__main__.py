@@ -30,7 +30,9 @@ class Figure:
 def once(command: list[str], cwd: Path, server: Bench) -> Figure:
     env = {**os.environ, "HOME": str(cwd.parent), "XDG_STATE_HOME": str(cwd.parent / "state"), "OPENAI_API_KEY": "none"}
     begin = time.time()
-    process = subprocess.Popen(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     _, status, usage = os.wait4(process.pid, 0)
     wall = time.time() - begin
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -83,7 +85,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         cwd = Path(folder) / "work"
         cwd.mkdir()
-        (cwd / "a.txt").write_text("a\n")
+        for n in range(1, 21):
+            (cwd / f"f{n}.txt").write_text(f"{n}\n")
         start = {
             words: measured([sys.executable, "-m", "aicli", words], cwd, server).wall
             for words in ("--version", "--help")

@@ -66,7 +66,7 @@ class Handler(BaseHTTPRequestHandler):
         if self.server.stream:
             self._long(self.server.stream)
         elif done <= self.server.turns:
-            function = {"name": "ls", "arguments": json.dumps({"path": ".", "depth": 1 + done % 2})}
+            function = {"name": "read_file", "arguments": json.dumps({"path": f"f{done}.txt"})}
             call = {"index": 0, "id": f"call_{done}", "type": "function", "function": function}
             self._send(chunk({"role": "assistant", "tool_calls": [call]}) + chunk({}, "tool_calls") + USAGE + DONE)
         else:
