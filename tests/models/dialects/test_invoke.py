@@ -61,6 +61,9 @@ CASES = [
     case('<function name="teleport"></function>', content='<function name="teleport"></function>'),
     case('<function name="get_weather"><param name="city">Pa', unreadable=("get_weather",), problem="never ended"),
     case(MINICPM, weather(), dialect="minicpm5"),
+    case(MINICPM.replace("n name", "nname").replace("m name", "mname"), weather()),
+    case(MINICPM.replace(" name", "Ġname"), weather()),
+    case(MINICPM.replace("Paris", "<![CDATA[Pa</b>\nris]]>"), weather("Pa</b>\nris")),
 ]  # fmt: skip
 
 NS = "]<]minimax[>["
