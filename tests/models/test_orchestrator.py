@@ -282,7 +282,7 @@ def test_embedders(monkeypatch: pytest.MonkeyPatch) -> None:
                 orchestrator(server.url, provider),
                 lambda o, p=provider: _vectors(o, f"{p}:bge-m3"),  # type: ignore[misc]
             )
-            assert len(vectors) == 2 and len(vectors[0]) == 8 and vectors[0] != vectors[1]
+            assert len(vectors) == 2 and len(vectors[0]) == 64 and vectors[0] != vectors[1]
 
 
 async def _vectors(o: MultiModelOrchestrator, name: str) -> list[list[float]]:

@@ -7,10 +7,12 @@ text, in the format of the path that was asked. Wrong requests get 400 with the 
 from __future__ import annotations
 
 import json
+import re
 import socket
 import struct
 import sys
 import threading
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -60,7 +62,7 @@ class ModelServer:
     strict: bool = True
     window: int = 65_536
     capabilities: Sequence[str] = ("completion", "tools", "thinking", "vision")
-    dimensions: int = 8
+    dimensions: int = 64
     requests: list[Seen] = field(default_factory=list)
     all_requests: list[Seen] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
@@ -189,7 +191,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _embed(self, path: str, body: dict[str, Any]) -> None:
         def vector(words: str) -> list[float]:
-            return [1.0 + words.lower().count(c) for c in "etaoinshrdlucmfw"[: self.own.dimensions]]
+            out = [0.01] * self.own.dimensions
+            for word in re.findall(r"\w+", words.lower()):
+                out[zlib.crc32(word.encode()) % len(out)] += 1.0
+            return out
 
         if "mbedContent" in path:
             texts = ["".join(p["text"] for p in r["content"]["parts"]) for r in body["requests"]]
