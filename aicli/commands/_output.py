@@ -138,7 +138,8 @@ class Output:
         """The whole final message, None if there is none: a run that was cut short has none."""
         if result.structured_output is not None:
             return json.dumps(result.structured_output, ensure_ascii=False)
-        return result.text if result.status in ("completed", "failed") and result.text.strip() else None
+        whole = result.status == "completed" or result.reason in ("error_permission", "error_during_execution")
+        return result.text if whole and result.text.strip() else None
 
     def failed(self, error: AicliError) -> int:
         """The same for a run that ended by an error of its own."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
-from tests.e2e.process import REPOSITORY, aicli
+from tests.e2e.process import REPOSITORY, Ran, aicli, environment
 from tests.support.model_server import ModelServer
 from tests.support.model_server_steps import call, cut, error, text, think, usage
 
@@ -36,24 +38,24 @@ def test_the_main_job_over_both_wires(isolated: Path) -> None:
         (isolated / "hello.py").unlink()
 
 
-def test_a_retried_stream_is_printed_once() -> None:
+def test_a_retried_stream_is_printed_once(here: Callable[..., Ran]) -> None:
     with ModelServer([[text("Hello wor"), cut()], "Hello world"]) as server:
-        ran = aicli("prompt", "hi", server=server)
+        ran = here("prompt", "hi", server=server)
     assert (ran.code, ran.text) == (0, "Hello world\n"), ran
 
 
-def test_square_brackets_are_text(isolated: Path) -> None:
+def test_square_brackets_are_text(isolated: Path, here: Callable[..., Ran]) -> None:
     (isolated / "[red].txt").write_text("[/x]")
     with ModelServer([[call("read_file", path="[red].txt")], "a [/INST] [bold]b"]) as server:
-        ran = aicli("agent", "run", "general", "[/x]", "--verbose", server=server)
+        ran = here("agent", "run", "general", "[/x]", "--verbose", server=server)
     assert (ran.code, ran.text) == (0, "a [/INST] [bold]b\n")
     assert "[red].txt" in ran.err
     with ModelServer([[error(400, "bad [/'A', 1]")]] * 2) as server:
-        ran = aicli("prompt", "x", server=server)
+        ran = here("prompt", "x", server=server)
     assert ran.code == 1 and "[/'A', 1]" in ran.err
 
 
-def test_structured_answers_are_asked_for_again(isolated: Path) -> None:
+def test_structured_answers_are_asked_for_again(isolated: Path, here: Callable[..., Ran]) -> None:
     schema = {
         "type": "object",
         "required": ["n"],
@@ -62,56 +64,56 @@ def test_structured_answers_are_asked_for_again(isolated: Path) -> None:
     }
     (isolated / "schema.json").write_text(json.dumps(schema))
     with ModelServer(["no", '{"n": "x"}', '{"n": 3}']) as server:
-        ran = aicli("prompt", "count", "--output-schema", "schema.json", "--json", "-o", "out.json", server=server)
+        ran = here("prompt", "count", "--output-schema", "schema.json", "--json", "-o", "out.json", server=server)
     assert ran.result("json")["structured_output"] == {"n": 3}
     assert json.loads((isolated / "out.json").read_text()) == {"n": 3}
     with ModelServer(['{"n": 4}']) as server:
-        ran = aicli("prompt", "count", "--json-schema", json.dumps(schema), server=server)
+        ran = here("prompt", "count", "--json-schema", json.dumps(schema), server=server)
     assert json.loads(ran.text) == {"n": 4}
 
 
-def test_the_answer_file(isolated: Path) -> None:
+def test_the_answer_file(isolated: Path, here: Callable[..., Ran]) -> None:
     with ModelServer(["the\nanswer 中"]) as server:
-        ran = aicli("prompt", "x", "-o", "a.txt", server=server)
+        ran = here("prompt", "x", "-o", "a.txt", server=server)
     assert (ran.code, ran.text) == (0, "the\nanswer 中\n")
     assert (isolated / "a.txt").read_text(encoding="utf-8") == "the\nanswer 中\n"
     with ModelServer([[error(401)]] * 2) as server:
-        assert aicli("prompt", "x", "-o", "a.txt", server=server).code == 41
-        assert aicli("prompt", "x", "-o", "new.txt", server=server).code == 41
+        assert here("prompt", "x", "-o", "a.txt", server=server).code == 41
+        assert here("prompt", "x", "-o", "new.txt", server=server).code == 41
     assert "answer" in (isolated / "a.txt").read_text(encoding="utf-8")
     assert not (isolated / "new.txt").exists()
     with ModelServer([]) as server:
-        assert aicli("prompt", "x", "-o", ".", server=server).code == 42
+        assert here("prompt", "x", "-o", ".", server=server).code == 42
         assert server.requests == []
     with ModelServer(["x"]) as server:
-        ran = aicli("prompt", "x", "-o", "/dev/full", "--json", server=server)
+        ran = here("prompt", "x", "-o", "/dev/full", "--json", server=server)
     assert ran.code == 42 and ran.result("json")["subtype"] == "error_input"
 
 
-def test_partials_and_thinking_in_the_stream() -> None:
+def test_partials_and_thinking_in_the_stream(here: Callable[..., Ran]) -> None:
     with ModelServer([[think("hm"), text("abcdef", pieces=3)]]) as server:
-        ran = aicli("prompt", "x", "--output-format", "stream-json", "--include-partial-messages", server=server)
+        ran = here("prompt", "x", "--output-format", "stream-json", "--include-partial-messages", server=server)
     ran.result("stream-json")
     pieces = [line["event"]["delta"] for line in ran.lines if line["type"] == "stream_event"]
     assert "".join(p.get("text", "") for p in pieces) == "abcdef"
     assert "".join(p.get("thinking", "") for p in pieces) == "hm"
 
 
-def test_quiet_says_nothing_and_tools_can_be_chosen() -> None:
+def test_quiet_says_nothing_and_tools_can_be_chosen(here: Callable[..., Ran]) -> None:
     with ModelServer([[call("shell", command="touch x")], "no"]) as server:
-        ran = aicli("prompt", "x", "-q", "--tools", "shell", server=server)
+        ran = here("prompt", "x", "-q", "--tools", "shell", server=server)
         tools = [tool["function"]["name"] for tool in server.bodies[0]["tools"]]
     assert (ran.code, ran.text, ran.err, tools) == (0, "no\n", "", ["shell"])
     with ModelServer(["x"]) as server:
-        aicli("prompt", "x", "--tools", "none", server=server)
+        here("prompt", "x", "--tools", "none", server=server)
         assert not server.bodies[0].get("tools")
 
 
-def test_allow_rules_and_folders(isolated: Path) -> None:
+def test_allow_rules_and_folders(isolated: Path, here: Callable[..., Ran]) -> None:
     (isolated / "项目").mkdir()
     args = ("--allowed-tools", "edit", "-C", "项目", "--json")
     with ModelServer([[call("write_file", path="新.txt", content="x")], "done"]) as server:
-        ran = aicli("agent", "run", "general", "x", *args, server=server)
+        ran = here("agent", "run", "general", "x", *args, server=server)
     assert ran.result("json")["files_changed"] == ["新.txt"], ran
     assert (isolated / "项目" / "新.txt").read_text() == "x"
 
@@ -121,8 +123,6 @@ def test_help_needs_nothing_and_imports_little() -> None:
         "import sys; from aicli.cli import run; code = run(['--help']);"
         "print(code, sorted({'httpx', 'pydantic', 'rich'} & set(sys.modules)), file=sys.stderr)"
     )
-    import subprocess
-
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=REPOSITORY, check=True)
     assert done.stderr.endswith("0 []\n"), done.stderr
     assert "Ask one thing and get the answer" in done.stdout
@@ -135,10 +135,6 @@ def test_a_one_shot_run_imports_no_screen() -> None:
         " 'aicli.ui.markdown', 'aicli.ui.live', 'aicli.ui.screen'};"
         "print(code, sorted(bad & set(sys.modules)), file=sys.stderr)"
     )
-    import subprocess
-
-    from tests.e2e.process import environment
-
     with ModelServer(["ok"]) as server:
         done = subprocess.run(
             [sys.executable, "-c", code],

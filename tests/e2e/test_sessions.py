@@ -9,6 +9,7 @@ import resource
 import signal
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ import pytest
 from aicli import paths
 from aicli.content.messages import open_calls
 from aicli.sessions.store import SessionStore
-from tests.e2e.process import BOUND, aicli, finish, start
+from tests.e2e.process import BOUND, Ran, aicli, finish, start
 from tests.support.counts import count
 from tests.support.model_server import ModelServer
 from tests.support.model_server_steps import call, text, usage
@@ -32,57 +33,57 @@ def texts(body: dict) -> str:
     return json.dumps(body["messages"], ensure_ascii=False)
 
 
-def test_continue_resume_fork_and_ephemeral(isolated: Path) -> None:
+def test_continue_resume_fork_and_ephemeral(isolated: Path, here: Callable[..., Ran]) -> None:
     with ModelServer(["one", "two", "three", "four", "five"]) as server:
-        first = aicli("prompt", "first 一", "--json", server=server).result("json")["session_id"]
-        second = aicli("prompt", "second", "-c", "--json", server=server).result("json")["session_id"]
+        first = here("prompt", "first 一", "--json", server=server).result("json")["session_id"]
+        second = here("prompt", "second", "-c", "--json", server=server).result("json")["session_id"]
         assert second == first and "first 一" in texts(server.bodies[1]) and "one" in texts(server.bodies[1])
-        fork = aicli("prompt", "third", "-r", first[:6], "--fork-session", "--json", server=server).result("json")
+        fork = here("prompt", "third", "-r", first[:6], "--fork-session", "--json", server=server).result("json")
         assert fork["session_id"] != first and "two" in texts(server.bodies[2])
         kept = store().ids()
-        assert aicli("prompt", "fourth", "--ephemeral", server=server).code == 0
+        assert here("prompt", "fourth", "--ephemeral", server=server).code == 0
         assert store().ids() == kept
         (isolated / "elsewhere").mkdir()
-        ran = aicli("prompt", "fifth", "-c", "-C", "elsewhere", server=server)
+        ran = here("prompt", "fifth", "-c", "-C", "elsewhere", server=server)
         assert ran.code == 0 and "no earlier session" in ran.err and "first" not in texts(server.bodies[4])
         assert server.violations == []
     assert [len(store().load(name).history) for name in (first, fork["session_id"])] == [4, 6]
 
 
-def test_a_chosen_id_is_used_once() -> None:
+def test_a_chosen_id_is_used_once(here: Callable[..., Ran]) -> None:
     with ModelServer(["one"]) as server:
-        ran = aicli("prompt", "x", "--session-id", "my-id", "--json", server=server)
+        ran = here("prompt", "x", "--session-id", "my-id", "--json", server=server)
         assert ran.result("json")["session_id"] == "my-id"
-        assert aicli("prompt", "x", "--session-id", "my-id", server=server).code == 2
-        assert aicli("prompt", "x", "--session-id", "../x", server=server).code == 2
+        assert here("prompt", "x", "--session-id", "my-id", server=server).code == 2
+        assert here("prompt", "x", "--session-id", "../x", server=server).code == 2
     assert store().ids() == ["my-id"]
 
 
-def test_the_model_may_change_between_two_runs_of_a_session() -> None:
+def test_the_model_may_change_between_two_runs_of_a_session(here: Callable[..., Ran]) -> None:
     """Calls and results go over to another provider; ids are paired there too."""
     with ModelServer([[call("ls", path=".")], "seen", [text("and now"), usage(9_000)]]) as server:
-        assert aicli("agent", "run", "general", "look", "--session-id", "s", server=server).code == 0
+        assert here("agent", "run", "general", "look", "--session-id", "s", server=server).code == 0
         env = {"AICLI_BASE_URL": server.url, "AICLI_MODELS__FAST": "ollama:test-model"}
-        ran = aicli("agent", "run", "general", "again", "-r", "s", "-m", "ollama:test-model", server=server, env=env)
+        ran = here("agent", "run", "general", "again", "-r", "s", "-m", "ollama:test-model", server=server, env=env)
         assert (ran.code, ran.text) == (0, "and now\n"), ran
         assert server.violations == []
 
 
-def test_bad_lines_and_empty_files_are_told() -> None:
+def test_bad_lines_and_empty_files_are_told(here: Callable[..., Ran]) -> None:
     with ModelServer(["one", "two", "three"]) as server:
-        aicli("prompt", "x", "--session-id", "s", server=server)
+        here("prompt", "x", "--session-id", "s", server=server)
         with store().path("s").open("ab") as file:
             file.write(b'garbage\n{"seq":9,"torn')
-        ran = aicli("prompt", "y", "-r", "s", server=server)
+        ran = here("prompt", "y", "-r", "s", server=server)
         assert ran.code == 0 and "2 unreadable" in ran.err, ran
         store().path("empty").touch()
-        ran = aicli("prompt", "y", "-r", "empty", server=server)
+        ran = here("prompt", "y", "-r", "empty", server=server)
         assert ran.code == 0, ran
     assert store().path("s").with_suffix(".torn").read_bytes() == b'{"seq":9,"torn\n'
 
 
 @pytest.mark.skipif(os.name == "nt", reason="kill -9 is a POSIX matter")
-def test_kill_9_at_any_moment_leaves_a_session_that_goes_on(isolated: Path) -> None:
+def test_kill_9_at_any_moment_leaves_a_session_that_goes_on(isolated: Path, here: Callable[..., Ran]) -> None:
     chooser = random.Random(11)
     (isolated / "a.txt").write_text("a\n")
     steps = [[call("ls", path=".")], [call("read_file", path="a.txt"), call("ls", path=".")]]
@@ -105,7 +106,7 @@ def test_kill_9_at_any_moment_leaves_a_session_that_goes_on(isolated: Path) -> N
             restored = store().load(f"k{n}")
             assert open_calls(restored.history) == () and restored.skipped <= 1
             server._left = iter(["resumed"])
-            ran = aicli("agent", "run", "general", "go on", "-r", f"k{n}", server=server)
+            ran = here("agent", "run", "general", "go on", "-r", f"k{n}", server=server)
             assert (ran.code, ran.text) == (0, "resumed\n"), ran
             assert server.violations == []
 
@@ -147,11 +148,11 @@ def test_a_full_disk_is_told_once_and_the_answer_is_whole() -> None:
 
 
 @FOLDER_MODES
-def test_a_home_that_cannot_be_written_is_a_warning(isolated: Path) -> None:
+def test_a_home_that_cannot_be_written_is_a_warning(isolated: Path, here: Callable[..., Ran]) -> None:
     state = Path(os.environ["XDG_STATE_HOME"])
     state.parent.mkdir(exist_ok=True)
     state.write_text("not a folder")
     with ModelServer(["the answer"]) as server:
-        ran = aicli("prompt", "x", "--json", server=server)
+        ran = here("prompt", "x", "--json", server=server)
     result = ran.result("json")
     assert result["result"] == "the answer" and any("not kept" in w for w in result["warnings"]), ran
