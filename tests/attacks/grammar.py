@@ -71,6 +71,7 @@ WRITERS = (
     'python3 -c \'open("PWN","w")\'',
     "eval ls",
 )
+VALUES = ("1", "2", "a", ",", "f.txt")
 JOINS = (" | ", " && ", " || ", "; ", ";", "|", " & ", "\n", " |& ", "&&")
 WRAPS: tuple[Callable[[str], str], ...] = (
     lambda c: c,
