@@ -69,7 +69,7 @@ def _stream(client: httpx.Client, url: str, sink: Sink, begun: int) -> None:
         length = answer.headers.get("content-length", "")
         if length.isdigit() and int(length) != sink.size - sink.done:
             raise SourceFailed(f"it offers {int(length):,} bytes, not the {sink.size - sink.done:,} that are wanted")
-        for chunk in answer.iter_raw(1024 * 1024):
+        for chunk in answer.iter_raw():
             sink.write(chunk)
     if sink.done != sink.size:
         raise SourceFailed(f"it broke off after {sink.done:,} bytes")

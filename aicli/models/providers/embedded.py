@@ -14,8 +14,9 @@ from aicli.content.request import FinishReason, ModelRequest, Usage
 from aicli.content.stream import Finished, Restarted, StreamEvent, TextDelta
 from aicli.errors import InputError, StreamCut
 from aicli.models.base import ModelInfo
-from aicli.models.embedded import cache, prompt, steps
+from aicli.models.embedded import cache, guidance, prompt, steps
 from aicli.models.embedded.engine import Engine, library_version, shared_engine
+from aicli.models.embedded.reader import StepReader
 from aicli.models.http import Http
 from aicli.models.provider import Link, Provider
 
@@ -72,14 +73,14 @@ class EmbeddedModel:
                 async for text in texts:
                     yield text
             call = reply.step.call() if reply.led else None
-            first = steps.instead(request, *call) if call is not None else None
+            first = guidance.instead(request, *call) if call is not None else None
+            again = guidance.again(request, reply.body, *call) if call is not None and first is None else None
             if first is not None:
                 yield Restarted()
                 reply.step.replace(*first)
-            elif call is not None and steps.repeated(request, *call):
+            elif again is not None:
                 yield Restarted()
-                body = {**reply.body, "grammar": steps.step_grammar(request, answer_only=True)}
-                reply = _Reply(http, engine, body, led=True, spent=reply.usage)
+                reply = _Reply(http, engine, again, led=True, spent=reply.usage)
                 async with aclosing(reply.texts()) as texts:  # type: ignore[type-var]
                     async for text in texts:
                         yield text
@@ -101,7 +102,7 @@ class EmbeddedModel:
             key = (current, steps.task_text(request.messages[current]) if request.messages else "")
             line = self._listings.setdefault(key, steps.listing(request.paths))
             body["messages"] = [*steps.prefix(), *steps.dialogue(request, line)]
-            body["grammar"] = steps.step_grammar(request)
+            body["grammar"] = guidance.step_grammar(request)
         else:
             body["messages"] = steps.plain(request)
             if request.output_schema is not None:
@@ -115,7 +116,7 @@ class _Reply:
     def __init__(self, http: Http, engine: Engine, body: JsonObject, *, led: bool, spent: Usage = Usage()) -> None:
         self.body = body
         self.led = led
-        self.step = steps.StepReader()
+        self.step = StepReader()
         self.usage = spent
         self._http = http
         self._engine = engine

@@ -1,0 +1,241 @@
+"""How a request becomes a dialogue, and how the JSON of a step becomes events."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aicli.content.messages import Message
+from aicli.content.parts import FunctionCallPart, FunctionResponsePart, JsonObject, TextPart
+from aicli.content.request import ModelRequest, ToolSpec
+from aicli.content.stream import Assembler
+from aicli.models.embedded import guidance, steps
+from aicli.models.embedded.contents import seen, unnumbered
+from aicli.models.embedded.grammar import Grammar, literal
+from aicli.models.embedded.reader import StepReader
+
+STRING = {"type": "string"}
+
+
+def spec(name: str, *required: str, **optional: JsonObject) -> ToolSpec:
+    properties = {**dict.fromkeys(required, STRING), **optional}
+    parameters = {"type": "object", "properties": properties, "required": list(required)}
+    return ToolSpec(name=name, description=f"{name} does things.\nMore.", parameters=parameters)
+
+
+TOOLS = (
+    spec("ls", path=STRING),
+    spec("read_file", "path", offset={"type": "integer"}),
+    spec("grep", "pattern", path=STRING),
+    spec("write_file", "path", "content"),
+    spec("edit", "path", "old_string", "new_string"),
+    spec("shell", "command"),
+)
+
+
+def exchange(name: str, result: str, *, error: bool = False, **args: str) -> tuple[Message, Message]:
+    n = f"id_{name}_{abs(hash((result, tuple(args.items()))))}"
+    call = FunctionCallPart(id=n, name=name, args=dict(args))
+    answer = FunctionResponsePart(id=n, name=name, content=(TextPart(text=result),), is_error=error)
+    return Message(role="model", parts=(call,)), Message(role="tool", parts=(answer,))
+
+
+def asked(task: str, *more: Message, paths: tuple[str, ...] = (), tools: tuple[ToolSpec, ...] = TOOLS) -> ModelRequest:
+    return ModelRequest(messages=(Message.user(task), *more), tools=tools, paths=paths)
+
+
+def steps_of(grammar: str) -> set[str]:
+    """The tools that the grammar's root allows."""
+    root = grammar.splitlines()[0]
+    return set(re.findall(r'\{\\"tool\\": \\"(\w+)\\"', root))
+
+
+def test_the_examples_are_whole_dialogues_of_valid_steps() -> None:
+    prefix = steps.prefix()
+    assert prefix[0]["role"] == "system"
+    assert [m["role"] for m in prefix[1:]] == ["user", "assistant"] * (len(prefix[1:]) // 2)
+    for message in prefix:
+        if message["role"] == "assistant":
+            step = json.loads(message["content"])
+            assert steps.step_text(step["tool"], step["args"]) == message["content"]
+            assert step["tool"] in {*steps.COMPACT, steps.ANSWER}
+    assert json.loads(prefix[-1]["content"])["tool"] == steps.ANSWER
+
+
+def test_each_result_comes_with_the_task_again() -> None:
+    request = asked("数一数 a.txt 的行数", *exchange("shell", "3 a.txt\nexit code 0", command="wc -l a.txt"))
+    chat = steps.dialogue(request, steps.listing(("a.txt",)))
+    assert chat[0]["content"] == "Files: a.txt\nRequest: 数一数 a.txt 的行数"
+    assert json.loads(chat[1]["content"]) == {"tool": "shell", "args": {"command": "wc -l a.txt"}}
+    assert chat[2]["content"].startswith("Result:\n3 a.txt\nexit code 0\nRequest: 数一数 a.txt 的行数.")
+
+
+def test_the_listing_before_the_first_task_and_the_frame_are_left_out() -> None:
+    message = Message(role="user", parts=(TextPart(text="Files here:\na.txt\n"), TextPart(text="Say hi")))
+    system = "You are aicli, an agent.\n\nDo it.\n\n# Remembered facts\n\n- tabs, never spaces"
+    chat = steps.dialogue(ModelRequest(system=system, messages=(message,), tools=TOOLS), "Files: a.txt\n")
+    assert chat[0]["content"] == "Notes:\n# Remembered facts\n\n- tabs, never spaces\nFiles: a.txt\nRequest: Say hi"
+
+
+def test_only_the_tools_it_was_shown_are_offered_beside_many_others() -> None:
+    others = tuple(spec(f"other{n}") for n in range(7))
+    assert steps.offered(asked("x", tools=TOOLS + others)) == TOOLS
+    assert steps.offered(asked("x", tools=TOOLS + others[:2])) == TOOLS + others[:2]
+    assert steps.offered(asked("x", tools=others)) == others
+    chosen = ModelRequest(messages=(Message.user("x"),), tools=TOOLS, tool_choice="shell")
+    assert [t.name for t in steps.offered(chosen)] == ["shell"]
+    assert steps_of(guidance.step_grammar(chosen)) == {"shell"}
+    none = chosen.model_copy(update={"tool_choice": "none"})
+    assert steps_of(guidance.step_grammar(none)) == {"answer"}
+
+
+def test_an_unseen_file_is_read_before_it_is_written() -> None:
+    request = asked("Set the port", paths=("config.ini",))
+    assert guidance.instead(request, "write_file", {"path": "config.ini", "content": "x"}) == (
+        "read_file",
+        {"path": "config.ini"},
+    )
+    assert guidance.instead(request, "write_file", {"path": "new.ini", "content": "x"}) is None
+    known = asked("Set the port", *exchange("read_file", "     1\tport = 1", path="config.ini"), paths=("config.ini",))
+    assert guidance.instead(known, "write_file", {"path": "config.ini", "content": "x"}) is None
+
+
+def test_what_the_task_names_is_looked_at_before_anything_is_written_or_answered() -> None:
+    request = asked("Write the text of a.txt in capitals to b.txt", paths=("a.txt", "ba.txt"))
+    assert guidance.named_files(request) == ["a.txt"]
+    assert guidance.instead(request, "write_file", {"path": "b.txt", "content": "x"}) == (
+        "read_file",
+        {"path": "a.txt"},
+    )
+    assert "answer" not in steps_of(guidance.step_grammar(request))
+    assert "answer" in steps_of(guidance.step_grammar(asked("What is two plus two?", paths=("a.txt",))))
+
+
+def test_an_edit_needs_a_file_that_was_seen_and_its_own_lines() -> None:
+    long = "\n".join(f"     {n}\tvalue{n} = {n}" for n in range(1, 60))
+    assert "edit" not in steps_of(guidance.step_grammar(asked("x", paths=("a.py",))))
+    grammar = guidance.step_grammar(asked("x", *exchange("read_file", long, path="a.py"), paths=("a.py",)))
+    assert "edit" in steps_of(grammar)
+    assert '::= "value59 = 59"\n' in grammar
+    short = guidance.step_grammar(asked("x", *exchange("read_file", "     1\ta = 1", path="a.py"), paths=("a.py",)))
+    assert "edit" not in steps_of(short)
+    assert "write_file" in steps_of(short)
+
+
+def test_after_a_failure_something_else_has_to_be_tried_a_few_times() -> None:
+    failed = exchange("shell", "mkdir: cannot create directory\nexit code 1", command="mkdir a/b")
+    for times in range(1, 6):
+        allowed = steps_of(guidance.step_grammar(asked("make a/b", *(failed * times))))
+        assert ("answer" in allowed) == (times > guidance.MOST_FORCED)
+    tests = exchange("shell", "FAILED (failures=1)\nexit code 1", command="python3 t.py")
+    assert "answer" in steps_of(guidance.step_grammar(asked("run the tests", *tests)))
+    changed = exchange("write_file", "Created t.py", path="t.py", content="x")
+    assert "answer" not in steps_of(guidance.step_grammar(asked("write a test, run it", *changed, *tests)))
+
+
+def test_a_repeated_call_is_noticed_unless_something_changed_between() -> None:
+    look = exchange("grep", "no match", pattern="x")
+    assert guidance.repeated(asked("t", *look), "grep", {"pattern": "x"})
+    assert not guidance.repeated(asked("t", *look), "grep", {"pattern": "y"})
+    write = exchange("write_file", "Created a", path="a", content="1")
+    assert not guidance.repeated(asked("t", *look, *write), "grep", {"pattern": "x"})
+    assert guidance.repeated(asked("t", *write, *look), "write_file", {"path": "a", "content": "1"})
+    earlier = (Message.user("t"), *look, Message.model("done"), Message.user("again"))
+    assert not guidance.repeated(ModelRequest(messages=earlier, tools=TOOLS), "grep", {"pattern": "x"})
+    assert steps_of(guidance.step_grammar(asked("t", *look), after="grep")) == {"answer"}
+    assert "write_file" not in steps_of(guidance.step_grammar(asked("t", *write), after="write_file"))
+
+
+def test_contents_are_followed_through_writes_edits_and_commands() -> None:
+    history = (
+        *exchange("read_file", "     1\tone\n     2\ttwo", path="./a.txt"),
+        *exchange("edit", "Edited", path="a.txt", old_string="two", new_string="three"),
+        *exchange("write_file", "Created", path="b.txt", content="new\n"),
+        *exchange("edit", "not found", error=True, path="b.txt", old_string="x", new_string="y"),
+    )
+    found = seen(history)
+    assert found.texts == {"a.txt": "one\nthree", "b.txt": "new\n"}
+    assert found.fresh("a.txt")
+    assert not seen((*history, *exchange("shell", "exit code 0", command="rm a.txt"))).fresh("a.txt")
+
+
+@pytest.mark.parametrize(
+    ("reading", "text"),
+    [
+        ("     1\ta\n     2\t", "a\n"),
+        ("     2\tb", None),
+        ("     1\ta\n[lines 1-1 of 900; go on with offset=2]", None),
+        ("a.txt is empty.", None),
+    ],
+)
+def test_only_a_whole_reading_gives_the_text(reading: str, text: str | None) -> None:
+    assert unnumbered(reading) == text
+
+
+@given(st.text())
+def test_a_literal_of_the_grammar_stands_for_exactly_its_text(text: str) -> None:
+    inside = literal(text)[1:-1]
+    plain = re.sub(r'\\(x[0-9A-F]{2}|n|["\\])', lambda m: _unescaped(m[1]), inside)
+    assert plain == text
+    assert "\n" not in inside
+
+
+def _unescaped(code: str) -> str:
+    return chr(int(code[1:], 16)) if code[0] == "x" and len(code) == 3 else "\n" if code == "n" else code
+
+
+def test_lines_of_a_file_may_be_taken_together_and_a_line_twice_only_with_the_next() -> None:
+    grammar = Grammar()
+    grammar.edit("a.py", "x = 1\ny = 2\nx = 1\nz = 3")
+    lines = dict(line.split(" ::= ", 1) for line in grammar.text().splitlines() if " ::= " in line)
+    assert lines["r0"] == '"z = 3"'
+    assert lines["r1"] == '"x = 1" ("\\\\n" r0)?'
+    assert lines["r2"] == '"x = 1" ("\\\\n" r0)'
+    assert "(r5 | r3 | r2 | r0)" in grammar.text()
+
+
+STEPS = [
+    {"tool": "shell", "args": {"command": 'echo "héllo" > 文件.txt\t\\'}},
+    {"tool": "answer", "args": {"text": 'Done: "a\\b"\n第二行 🎈'}},
+    {"tool": "write_file", "args": {"path": "a", "content": ""}},
+    {"tool": "answer", "args": {"text": {"count": 3}}},
+]
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("ascii_only", [False, True])
+def test_a_step_cut_anywhere_gives_the_same_message(step: JsonObject, ascii_only: bool) -> None:
+    text = json.dumps(step, ensure_ascii=ascii_only)
+    for cut in range(len(text) + 1):
+        reader, assembler = StepReader(), Assembler("embedded")
+        for event in (*reader.feed(text[:cut]), *reader.feed(text[cut:]), *reader.close()):
+            assembler.feed(event)
+        message = assembler.message()
+        if step["tool"] == "answer":
+            wanted = step["args"]["text"]
+            assert message.text == (wanted if isinstance(wanted, str) else json.dumps(wanted))
+            assert not message.calls
+        else:
+            assert [(c.name, c.args, c.raw) for c in message.calls] == [(step["tool"], step["args"], "")]
+            assert not message.text
+
+
+def test_half_a_surrogate_never_comes_out() -> None:
+    reader = StepReader()
+    text = '{"tool": "answer", "args": {"text": "a\\ud83dz \\udc00 \\ud83d\\ude00"}}'
+    out = "".join(e.text for piece in text for e in reader.feed(piece))  # type: ignore[union-attr]
+    assert out == "a\N{REPLACEMENT CHARACTER}z \N{REPLACEMENT CHARACTER} \N{GRINNING FACE}"
+
+
+def test_a_call_cut_at_the_limit_is_kept_as_raw_text() -> None:
+    reader, assembler = StepReader(), Assembler("embedded")
+    for event in (*reader.feed('{"tool": "write_file", "args": {"path": "a", "con'), *reader.close()):
+        assembler.feed(event)
+    (call,) = assembler.message().calls
+    assert call.name == "write_file"
+    assert call.raw
+    assert not call.args
