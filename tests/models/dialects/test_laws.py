@@ -40,11 +40,71 @@ ALL: list[Case] = [
 ]  # fmt: skip
 
 words = st.sampled_from(
-    "the weather in Paris is a tool call <div> </div> <b> a<b && c>d 1. - * # `x` [1] [link](http://x.y) {a} f(x) "
-    "get_weather get_time search bash name arguments function tool_call <tool> </tool> 北京 天气 🌧 =: ; | || <| |> << >> "
-    "print(1) x = {'a': 1} [1, 2] null True analysis final to=me call:me >>> ... --- Action: functools assistant".split(
-        " "
-    )
+    [
+        "the",
+        "weather",
+        "in",
+        "Paris",
+        "is",
+        "a",
+        "tool",
+        "call",
+        "<div>",
+        "</div>",
+        "<b>",
+        "a<b",
+        "&&",
+        "c>d",
+        "1.",
+        "-",
+        "*",
+        "#",
+        "`x`",
+        "[1]",
+        "[link](http://x.y)",
+        "{a}",
+        "f(x)",
+        "get_weather",
+        "get_time",
+        "search",
+        "bash",
+        "name",
+        "arguments",
+        "function",
+        "tool_call",
+        "<tool>",
+        "</tool>",
+        "北京",
+        "天气",
+        "🌧",
+        "=:",
+        ";",
+        "|",
+        "||",
+        "<|",
+        "|>",
+        "<<",
+        ">>",
+        "print(1)",
+        "x",
+        "=",
+        "{'a':",
+        "1}",
+        "[1,",
+        "2]",
+        "null",
+        "True",
+        "analysis",
+        "final",
+        "to=me",
+        "call:me",
+        ">>>",
+        "...",
+        "---",
+        "Action:",
+        "functools",
+        "assistant",
+    ]
 )
 prose = st.lists(st.one_of(words, st.sampled_from([" ", "\n", "\n\n", "\t", ". ", ", "])), max_size=40).map("".join)
 python = st.sampled_from(
@@ -53,7 +113,7 @@ python = st.sampled_from(
         "```\nget_weather(city='Paris')\n```\n",
         "```js\nconst x = [search(1), 2];\n```\n",
         "    x = [get_time() for _ in range(3)]\n",
-        '~~~\n<tool_call>{"name": "get_time"}</tool_call>\n~~~\n',
+        '~~~\nIt is <tool_call>{"name": "get_time"}</tool_call>\n~~~\n',
         "Use `get_time()` or `<tool_call>`.\n",
     ]
 )
@@ -75,7 +135,7 @@ no_calls = st.lists(st.one_of(prose, python, data, data.map(lambda d: f"```json\
 )
 
 
-@settings(max_examples=count(200, 20_000), deadline=None)
+@settings(max_examples=count(100, 20_000), deadline=None)
 @given(no_calls, st.integers(0, 10_000))
 def test_text_without_a_call_never_yields_one(text: str, seed: int) -> None:
     parsed = parse(text, TOOLS)
@@ -101,8 +161,8 @@ def test_any_mixture_of_dialects_reads_the_same_in_any_cut(some: list[Case], hea
 @given(
     st.lists(
         st.sampled_from(
-            sorted(Parser(TOOLS)._reader.sure)
-            + [
+            [
+                *sorted(Parser(TOOLS)._reader.sure),
                 "{",
                 "}",
                 "[",
@@ -189,14 +249,17 @@ def test_time_grows_with_the_length(unit: str, size: int) -> None:
         parser.close()
         return time.process_time() - began
 
-    short, long = count(12_500, 50_000), count(50_000, 200_000)
+    short, long = count(10_000, 50_000), count(40_000, 200_000)
     assert seconds(long) < 10 * max(seconds(short), 0.02)
 
 
 def test_every_family_is_found_by_folder_and_named_once() -> None:
     assert len(set(names())) == len(names())
-    spellings = [spelling.replace("-", "").replace("_", "") for f in families() for spelling in (f.name, *f.aliases)]
-    assert len(set(spellings)) == len(spellings)
+    owners: dict[str, set[str]] = {}
+    for each in families():
+        for spelling in (each.name, *each.aliases):
+            owners.setdefault("".join(filter(str.isalnum, spelling)), set()).add(each.name)
+    assert {k: v for k, v in owners.items() if len(v) > 1} == {}
     wanted = "hermes qwen_xml qwen3_coder json llama3 pythonic mistral deepseek dsml harmony glm kimi kimi_k3 minimax minimax_m3"
     wanted += (
         " gemma4 functiongemma granite phi4 internlm command_r hunyuan apertus gigachat step3 minicpm muse inkling"
