@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import codecs
-import contextlib
 import io
+import os
 import re
-from typing import TYPE_CHECKING
-from urllib.parse import urljoin
+import subprocess
+import sys
 
+from aicli.tools import htmlpage
 from aicli.workspace.text import decode, looks_binary
-
-if TYPE_CHECKING:
-    from bs4 import BeautifulSoup
 
 _HTML_SIZE = 2 * 1024 * 1024
 """Characters of HTML that are turned into Markdown; more takes too long."""
+_HTML_SECONDS = 15
 _LABELS = {
     "gb2312": "gb18030",
     "gbk": "gb18030",
@@ -35,20 +34,6 @@ _LABELS = {
 }
 _META = re.compile(rb"""<meta[^>]{0,500}?charset\s*=\s*["']?\s*([A-Za-z0-9_:.-]{1,40})""", re.IGNORECASE)
 _XML = re.compile(rb"""^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9_:.-]{1,40})""")
-_DROP = (
-    "script",
-    "style",
-    "noscript",
-    "template",
-    "svg",
-    "iframe",
-    "object",
-    "canvas",
-    "head",
-    "form",
-    "button",
-    "nav",
-)
 
 
 class NotText(Exception):
@@ -111,38 +96,19 @@ def _codec(label: str) -> str:
 
 
 def markdown(html: str, url: str = "") -> str:
-    """HTML as Markdown without scripts, styles and the like, links made absolute; plain text where it nests too deep."""
-    from bs4 import BeautifulSoup  # these two take 150 ms
-    from markdownify import MarkdownConverter
-
-    cut = html[:_HTML_SIZE]
+    """HTML as Markdown, made by a child with a time limit; the bare text where that fails or takes too long."""
+    part = html[:_HTML_SIZE]
+    argv = [sys.executable, "-I", "-S", htmlpage.__file__, url, *(p for p in sys.path if os.path.isabs(p))]
     try:
-        soup = BeautifulSoup(cut, "html.parser")
-        title = soup.title.get_text(" ", strip=True) if soup.title else ""
-        for tag in soup.find_all(_DROP):
-            tag.decompose()
-        _absolute(soup, url)
-        text = MarkdownConverter(heading_style="ATX", bullets="-", escape_misc=False).convert_soup(soup)
-    except RecursionError:
-        title, text = "", re.sub(r"<[^<>]*>", " ", re.sub(r"(?is)<(script|style)\b.*?</\1\s*>", " ", cut))
-    text = re.sub(r"[ \t]+\n", "\n", text)
-    text = re.sub(r"\n{3,}", "\n\n", text).strip()
-    if title and title not in text[:500]:
-        text = f"# {title}\n\n{text}"
+        done = subprocess.run(
+            argv, input=part.encode("utf-8", "replace"), capture_output=True, timeout=_HTML_SECONDS, check=False
+        )
+        text = done.stdout.decode("utf-8", "replace") if done.returncode == 0 else htmlpage.plain(part)
+    except (OSError, subprocess.TimeoutExpired):
+        text = htmlpage.plain(part)
     if len(html) > _HTML_SIZE:
         text += f"\n\n[only the first {_HTML_SIZE:,} characters of the page's HTML were read]"
     return text
-
-
-def _absolute(soup: BeautifulSoup, url: str) -> None:
-    for tag in soup.find_all(["a", "img"]):
-        name = "href" if tag.name == "a" else "src"
-        link = str(tag.get(name, ""))
-        if link.startswith(("data:", "javascript:")):
-            del tag[name]
-        elif link and not link.startswith("#"):
-            with contextlib.suppress(ValueError):
-                tag[name] = urljoin(url, link)
 
 
 def _pdf(body: bytes) -> str:

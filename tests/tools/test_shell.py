@@ -234,6 +234,8 @@ def test_a_folder_is_kept_on_request(state: RunState, isolated: Path) -> None:
     (isolated / "a" / "b").mkdir(parents=True)
     assert "a" in call(shell, state, command="cd a").text
     assert call(shell, state, command="pwd -P #").text == f"{isolated}/a\nexit code 0 (in a)"
+    assert f"{isolated}/a/b\n" in call(shell, state, command="pwd -P #", cwd="b").text
+    assert call(shell, state, command="pwd", cwd="a").is_error
     call(shell, state, command="cd b")
     assert f"{isolated}/a/b\n" in call(shell, state, command="pwd -P #").text
     assert call(shell, state, command="cd /etc").is_error and call(shell, state, command="cd nowhere").is_error
@@ -257,6 +259,8 @@ def test_other_spellings(state: RunState, isolated: Path) -> None:
     assert "via lc" in call(shell, state, command=["bash", "-lc", "echo via lc"]).text
     assert f"{isolated}/d\n" in call(shell, state, command="pwd -P #", working_dir="d", stream_output=True).text
     assert "cmd" in call(shell, state, cmd="echo cmd").text
+    assert "it's x" in call(shell, state, command="echo $A $B", env={"A": "it's", "B": "x"}).text
+    assert call(shell, state, command="echo", env={"A;B": "x"}).is_error
 
 
 def test_bad_commands(state: RunState) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-from pydantic import Field
+from typing import Any
 
 from aicli.content.kinds import ToolKind
 from aicli.content.parts import JsonObject
@@ -39,9 +37,7 @@ def _label(choice: Any) -> Any:
     timeout=None,
     compact="Ask the person one question.",
 )
-async def ask_user(
-    ctx: ToolContext, question: str, choices: Annotated[tuple[str, ...], Field(max_length=20)] = ()
-) -> ToolResult:
+async def ask_user(ctx: ToolContext, question: str, choices: tuple[str, ...] = ()) -> ToolResult:
     """Ask the person one question when only they can decide; with choices where you can name them. Not for permission."""
     if not question.strip():
         raise ToolFailed("question is empty.")

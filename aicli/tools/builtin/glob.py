@@ -5,9 +5,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-from typing import Annotated
-
-from pydantic import Field
 
 from aicli.content.kinds import ToolKind
 from aicli.content.results import TextDisplay, ToolResult
@@ -17,6 +14,8 @@ from aicli.workspace.faults import WorkspaceError
 from aicli.workspace.globs import BadGlob, compile_glob, fixed_prefix, names_hidden
 from aicli.workspace.listing import Listing
 from aicli.workspace.root import Entry, Place, Workspace
+
+_MOST = 5_000
 
 
 @tool(
@@ -38,7 +37,7 @@ def glob(
     pattern: str,
     path: str = ".",
     hidden: bool = False,
-    limit: Annotated[int, Field(ge=1, le=5000)] = 200,
+    limit: int = 200,
 ) -> ToolResult:
     """Find files by pattern, newest first: `**/*.py` anywhere, `*.py` in the folder itself, `{a,b}` choices.
     Skips ignored files."""
@@ -52,6 +51,7 @@ def glob(
     except (BadGlob, WorkspaceError) as e:
         raise ToolFailed(str(e)) from None
     names = [shown(entry.rel) + ("/" if entry.kind == "dir" else "") for entry in found]
+    limit = max(1, min(limit, _MOST))
     lines = names[:limit]
     if len(names) > limit:
         lines.append(f"[{len(names) - limit:,} more: narrow the pattern or raise limit]")

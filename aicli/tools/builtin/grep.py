@@ -37,6 +37,7 @@ class _Outcome:
 Mode = Literal["content", "files", "count"]
 _MODES = {"files_with_matches": "files", "files_only": "files", "matches": "content", "lines": "content"}
 _LONGEST = 50_000
+_MOST = 2_000
 
 
 def _adapt(args: JsonObject) -> JsonObject:
@@ -87,10 +88,10 @@ async def grep(
     glob: Annotated[str, Field(description="Only such files, as *.{ts,tsx}; !*.md leaves out.")] = "",
     ignore_case: bool = False,
     literal: bool = False,
-    context: Annotated[int, Field(ge=0, le=50)] = 0,
+    context: int = 0,
     mode: Mode = "content",
     multiline: bool = False,
-    limit: Annotated[int, Field(ge=1, le=2000)] = 100,
+    limit: int = 100,
 ) -> ToolResult:
     """Search file contents by a Python regular expression (or literal text). Shows path:line: text. Skips ignored,
     hidden and binary files."""
@@ -99,7 +100,8 @@ async def grep(
         raise ToolFailed("This run has no workspace to search.")
     if not pattern:
         raise ToolFailed("pattern is empty: give the text or expression to look for.")
-    more = {"ignore_case": ignore_case, "context": context, "mode": mode, "limit": limit}
+    limit = max(1, min(limit, _MOST))
+    more = {"ignore_case": ignore_case, "context": max(0, min(context, 50)), "mode": mode, "limit": limit}
     stop = threading.Event()
     try:
         found = await asyncio.to_thread(_search, workspace, path, glob, (pattern, literal, multiline, more), stop)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
-
-from pydantic import Field
 
 from aicli.content.kinds import ToolKind
 from aicli.content.results import TextDisplay, ToolResult
@@ -35,7 +32,7 @@ _DEEPEST = 20
 def ls(
     ctx: ToolContext,
     path: str = ".",
-    depth: Annotated[int, Field(ge=1, le=_DEEPEST)] = 1,
+    depth: int = 1,
     directories_only: bool = False,
 ) -> ToolResult:
     """List a folder with sizes; depth 1 is its own entries. Ignored folders are named, not entered."""
@@ -48,7 +45,7 @@ def ls(
             status = workspace.status(path)
             size = size_shown(status.st_size) if status else ""
             return ToolResult.of(f"{shown(place.display)}  {size} (a file)", display=TextDisplay(summary="a file"))
-        lines, counts = _Lister(workspace, place, depth, directories_only).run()
+        lines, counts = _Lister(workspace, place, min(depth, _DEEPEST), directories_only).run()
     except WorkspaceError as e:
         raise ToolFailed(str(e)) from None
     summary = f"{counts:,} {'entry' if counts == 1 else 'entries'}"

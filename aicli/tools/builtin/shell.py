@@ -45,11 +45,12 @@ _QUIET = {
 }
 """What keeps programs from paging, asking or opening an editor: nobody sits at the other end."""
 
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ONLY_CD = re.compile(r"\s*cd(?:\s+(?:--\s+)?(?P<to>[^;&|<>$`(){}*?!#\n]+))?\s*;?\s*")
 
 
 def _adapt(args: JsonObject) -> JsonObject:
-    """`command` as a list, or a program with `args` beside it, becomes one line."""
+    """`command` as a list, a program with `args` beside it, and `env` become one line, which is what is judged."""
     out = dict(args)
     if "command" not in out and isinstance(out.get("cmd"), list):
         out["command"] = out.pop("cmd")
@@ -62,6 +63,11 @@ def _adapt(args: JsonObject) -> JsonObject:
         del out["args"]
         if more and isinstance(out.get("command"), str):
             out["command"] = " ".join([out["command"], *(shlex.quote(str(w)) for w in more)])
+    env = out.get("env")
+    if isinstance(env, dict) and isinstance(out.get("command"), str) and all(map(_NAME.fullmatch, env)):
+        del out["env"]
+        sets = " ".join(f"{name}={shlex.quote(str(value))}" for name, value in env.items())
+        out["command"] = f"export {sets}; {out['command']}" if sets else out["command"]
     for key in ("stream_output", "description", "explanation"):
         out.pop(key, None)
     return out
@@ -231,15 +237,15 @@ def jobs_of(ctx: ToolContext) -> Jobs:
 
 
 def _folder(ctx: ToolContext, cwd: str) -> Path:
-    """Where to run: `cwd` (relative to the root), else the folder kept from before, else the root. Raises ToolFailed."""
+    """Where to run: the root, then the folder kept from before, then `cwd`, as cd would. Raises ToolFailed."""
     workspace = ctx.state.workspace
     if workspace is None:
-        folder = Path(os.path.expanduser(cwd or ctx.state.shell_cwd or "."))
+        folder = Path(os.path.expanduser(os.path.join(ctx.state.shell_cwd, cwd) or "."))
         if not folder.is_dir():
             raise ToolFailed(f"The folder {cwd} does not exist.")
         return folder.absolute()
     try:
-        place = workspace.real(cwd or ctx.state.shell_cwd or ".")
+        place = workspace.real(os.path.join(ctx.state.shell_cwd, cwd) or ".")
     except WorkspaceError as e:
         raise ToolFailed(f"cwd: {e}") from None
     if not place.path.is_dir():

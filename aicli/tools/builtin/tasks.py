@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-from pydantic import Field
+from typing import Any
 
 from aicli.content.kinds import ToolKind
 from aicli.content.parts import JsonObject
@@ -56,8 +54,10 @@ def _task(item: Any) -> Any:
     adapt=_adapt,
     compact="Replace your task list.",
 )
-def tasks(ctx: ToolContext, tasks: Annotated[list[Task], Field(max_length=_MOST)]) -> ToolResult:
+def tasks(ctx: ToolContext, tasks: list[Task]) -> ToolResult:
     """Write down your steps for work of three steps or more; each call replaces the list. Keep one in_progress."""
+    if len(tasks) > _MOST:
+        raise ToolFailed(f"{len(tasks)} tasks are too many: at most {_MOST}.")
     if any(not task.text.strip() for task in tasks):
         raise ToolFailed("A task has no text: give each one a few words.")
     ctx.state.tasks = tuple(tasks)

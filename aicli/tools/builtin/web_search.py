@@ -9,10 +9,8 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import urlencode
-
-from pydantic import Field
 
 from aicli.clean import sanitise
 from aicli.content.kinds import ToolKind
@@ -44,11 +42,12 @@ class Hit:
     timeout=60.0,
     compact="Search the web.",
 )
-async def web_search(ctx: ToolContext, query: str, max_results: Annotated[int, Field(ge=1, le=20)] = 10) -> ToolResult:
+async def web_search(ctx: ToolContext, query: str, max_results: int = 10) -> ToolResult:
     """Search the web; gives titles, addresses and excerpts. Read a result with web_fetch."""
     refuse_offline(ctx.state)
     if not query.strip():
         raise ToolFailed("query is empty.")
+    max_results = max(1, min(max_results, 20))
     web = ctx.state.web
     environ = ctx.state.environ if ctx.state.environ is not None else os.environ
     chosen = web.search or _by_environment(web, environ)
