@@ -112,10 +112,31 @@ class Keys:
         if not base_url:
             return True
         here = origin(base_url)
-        return bool(here) and (here in self._user or here == origin(BUILT_IN_ORIGINS.get(provider, "x:")))
+        if not here or here in self._user or here == origin(BUILT_IN_ORIGINS.get(provider, "x:")):
+            return bool(here)
+        declared, addresses = self._declared(provider)
+        return declared and here in addresses
+
+    def _declared(self, provider: str) -> tuple[bool, frozenset[str]]:
+        """Where a provider's own file, or a variable of the user for it, says that its server is."""
+        from aicli.models import registry  # slow to load, and known providers do not need it
+
+        found = registry.provider(provider)
+        if found is None:
+            return False, frozenset()
+        urls = [found.base_url, *(self._environ.get(name, "") for name in found.url_names)]
+        return True, frozenset(filter(None, map(origin, urls)))
+
+    def _names(self, provider: str) -> tuple[str, ...]:
+        from aicli.models import registry
+
+        if provider in ENV_NAMES:
+            return ENV_NAMES[provider]
+        found = registry.provider(provider)
+        return found.key_names if found else (f"{provider.upper().replace('-', '_')}_API_KEY",)
 
     def _from_environ(self, provider: str) -> Secret | None:
-        names = (WINS, *ENV_NAMES.get(provider, (f"{provider.upper().replace('-', '_')}_API_KEY",)))
+        names = (WINS, *self._names(provider))
         for name in names:
             if value := self._environ.get(name, "").strip():
                 return Secret(value, f"environment {name}")

@@ -51,6 +51,17 @@ def test_a_key_goes_to_no_other_host_unless_the_user_set_it(url: str, file: Path
         assert key(Keys(environ, file, [url]), "openai", url + "/deeper") == "wins-12345"
 
 
+def test_every_declared_provider_has_its_names_and_its_own_host(file: Path) -> None:
+    environ = {"MISTRAL_API_KEY": "mistral-1234", "MOONSHOT_API_KEY": "moon-12345", "OPENAI_API_KEY": "openai-1234"}
+    keys = Keys(environ | {"OPENAI_BASE_URL": "https://proxy.mine.example/v1"}, file)
+    assert key(keys, "mistral", "https://api.mistral.ai/v1") == "mistral-1234"
+    assert key(keys, "mistral", "https://api.openai.com/v1") is None
+    assert key(keys, "kimi", "https://api.moonshot.ai/v1") == "moon-12345"
+    assert key(keys, "openai", "https://proxy.mine.example/v1") == "openai-1234", "the user's own variable set it"
+    assert key(keys, "mistral", "https://proxy.mine.example/v1") is None
+    assert key(keys, "nobody", "https://x.example") is None
+
+
 def test_a_key_in_the_file_may_name_its_own_address(file: Path) -> None:
     set_key("openai", "office-12345", base_url="https://llm.office.example/v1", credentials_file=file)
     assert key(Keys({}, file), "openai", "https://llm.office.example/v1") == "office-12345"
