@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Mapping
 
-from aicli.models.dialects import jsontext
-from aicli.models.dialects.calls import Call, Tools, arguments
+from aicli.models.dialects.calls import Tools
 from aicli.models.dialects.reader import Family, Read, Reader, stray
 from aicli.models.dialects.source import Markers
 
@@ -50,17 +49,7 @@ def _call(reader: Reader, opener: str) -> Generator[None, None, bool]:
         return True
     body, ended_by = yield from reader.framed_json(_END, (*_BEGIN, *_CALLS_END))
     text += body + (ended_by if ended_by in _END else "")
-    if not ended_by and reader.truncated:
-        reader.unreadable(name, text, "the reply was cut off by the length limit", "deepseek")
-        return True
-    bare = _FENCE.sub("", body)
-    try:
-        value, rest = jsontext.read(bare, closed=bool(ended_by)) if bare.strip() else ({}, "")
-    except ValueError as error:
-        reader.unreadable(name, text, str(error), "deepseek")
-        return True
-    args, raw = arguments(value)
-    reader.call([Call(reader.tools.named(name), args, raw=raw)], "deepseek")
+    rest = reader.json_call(name, _FENCE.sub("", body), "deepseek", closed=bool(ended_by), text=text)
     if rest.strip(" \r\n`}") and not ended_by:
         reader.plain(rest.lstrip("`"))
     return True

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Mapping
 
-from aicli.models.dialects import jsontext
-from aicli.models.dialects.calls import Call, Tools, arguments
+from aicli.models.dialects.calls import Tools
 from aicli.models.dialects.hermes import settle
 from aicli.models.dialects.reader import Family, Read, Reader, wait_for
 
@@ -39,17 +38,7 @@ def _recipient(reader: Reader, opener: str) -> Generator[None, None, bool]:
         return False
     text = opener + reader.source.take(head.end())
     body, whole = yield from reader.json_value()
-    if not whole:
-        why = "the reply was cut off by the length limit" if reader.truncated else "the arguments never ended"
-        reader.unreadable(name, text + body, why, "functionary")
-        return True
-    try:
-        value, _ = jsontext.read(body)
-    except ValueError as error:
-        reader.unreadable(name, text + body, str(error), "functionary")
-        return True
-    args, raw = arguments(value)
-    reader.call([Call(reader.tools.named(name), args, raw=raw)], "functionary")
+    reader.json_call(name, body, "functionary", closed=whole, text=text + body)
     return True
 
 

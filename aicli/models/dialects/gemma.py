@@ -9,7 +9,7 @@ from typing import Any
 
 from aicli.content.parts import JsonObject
 from aicli.models.dialects.calls import Call, Tools, read_calls
-from aicli.models.dialects.reader import Family, Read, Reader, stray, wait_for
+from aicli.models.dialects.reader import CUT_OFF, Family, Read, Reader, stray, wait_for
 from aicli.models.dialects.source import markers
 from aicli.models.dialects.typed import convert
 
@@ -57,7 +57,7 @@ def _body(reader: Reader, form: _Form) -> Generator[None, None, tuple[str, str]]
             break
         if marker == form.quote:
             inside = not inside
-        elif not inside or (yield from _nothing_follows(reader, form)):
+        elif not inside or not reader.second_looks or (yield from _nothing_follows(reader, form)):
             if marker != form.closer:
                 reader.source.unread(marker)
             return "".join(pieces), marker if marker == form.closer else " "
@@ -66,6 +66,7 @@ def _body(reader: Reader, form: _Form) -> Generator[None, None, tuple[str, str]]
         pieces.append(marker)
     if first < 0:
         return "".join(pieces), ""
+    reader.second_looks -= 1
     reader.source.unread("".join(pieces[first + 1 :]))
     return "".join(pieces[:first]), form.closer
 
@@ -77,7 +78,7 @@ def _nothing_follows(reader: Reader, form: _Form) -> Generator[None, None, bool]
 
 def _settle(reader: Reader, form: _Form, name: str, body: str, ended_by: str, text: str) -> None:
     if not ended_by and reader.truncated:
-        reader.unreadable(name, text, "the reply was cut off by the length limit", form.dialect)
+        reader.unreadable(name, text, CUT_OFF, form.dialect)
         return
     try:
         if not name:

@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from aicli.content.parts import JsonObject
-from aicli.models.dialects import jsontext
-from aicli.models.dialects.calls import Call, Tools, arguments
+from aicli.models.dialects.calls import Tools
 from aicli.models.dialects.reader import Family, Read, Reader, stray, wait_for
 from aicli.models.dialects.tags import Form, read_call
 from aicli.models.dialects.typed import convert
@@ -67,16 +66,7 @@ def _reader(form: Form) -> Read:
 
 def _json(reader: Reader, name: str, text: str, form: Form) -> Generator[None, None, None]:
     body, ended_by = yield from reader.framed_json(form.call_close, form.block_open)
-    if not ended_by and reader.truncated:
-        reader.unreadable(name, text + body, "the reply was cut off by the length limit", "glm")
-        return
-    try:
-        value, rest = jsontext.read(body, closed=bool(ended_by))
-    except ValueError as error:
-        reader.unreadable(name, text + body, str(error), "glm")
-        return
-    args, raw = arguments(value)
-    reader.call([Call(reader.tools.named(name), args, raw=raw)], "glm")
+    rest = reader.json_call(name, body, "glm", closed=bool(ended_by), text=text + body)
     if rest.strip("} \n"):
         reader.plain(rest)
 

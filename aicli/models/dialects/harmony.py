@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Mapping
 
-from aicli.models.dialects import jsontext
-from aicli.models.dialects.calls import Call, Tools, arguments, stripped
+from aicli.models.dialects.calls import Tools, stripped
 from aicli.models.dialects.reader import Family, Read, Reader
 from aicli.models.dialects.source import Markers
 
@@ -78,16 +77,7 @@ def _call(reader: Reader, recipient: str, head: str, marker: str) -> Generator[N
         reader.source.unread(ended_by)
     name = _recipient(recipient, reader.tools)
     text = f"{head}{_MESSAGE}{body}"
-    if not ended_by and reader.truncated:
-        reader.unreadable(name, text, "the reply was cut off by the length limit", "harmony")
-        return
-    try:
-        value, _ = jsontext.read(body, closed=bool(ended_by)) if body.strip() else ({}, "")
-    except ValueError as error:
-        reader.unreadable(name, text, str(error), "harmony")
-        return
-    args, raw = arguments(value)
-    reader.call([Call(name, args, raw=raw)], "harmony")
+    reader.json_call(name, body, "harmony", closed=bool(ended_by), text=text)
 
 
 def _recipient(text: str, tools: Tools) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Generator, Mapping
 
 from aicli.models.dialects.calls import Tools, name_in, read_calls
-from aicli.models.dialects.reader import Family, Read, Reader, stray, wait_for
+from aicli.models.dialects.reader import CUT_OFF, Family, Read, Reader, stray, wait_for
 
 _TAGS = {
     "<tool_call>": "</tool_call>",
@@ -34,7 +34,7 @@ def tagged(closers: tuple[str, ...], openers: tuple[str, ...], dialect: str) -> 
 def settle(reader: Reader, body: str, closed: bool, dialect: str, text: str) -> None:
     """Says what the body of a JSON call block turned out to be."""
     if not closed and reader.truncated:
-        reader.unreadable(name_in(body), text, "the reply was cut off by the length limit", dialect)
+        reader.unreadable(name_in(body), text, CUT_OFF, dialect)
         return
     bare = _FENCE.sub("", body)
     try:

@@ -46,15 +46,23 @@ def _form(
     )
 
 
+_GAPS = (" ", "Ġ", "")  # the space, a tokenizer's sign for it, or lost
+
+
+def _unwrapped(text: str, attributes: Mapping[str, str], schema: JsonObject | None) -> Any:
+    inner = re.fullmatch(r"\s*<!\[CDATA\[(.*)\]\]>\s*", text, re.S)
+    return _typed(inner.group(1) if inner else text, attributes, schema)
+
+
 _MINICPM = Form(
-    call_open=("<function name=",),
+    call_open=tuple(f"<function{gap}name=" for gap in _GAPS),
     call_close=("</function>",),
-    param_open=("<param name=", "<parameter name="),
+    param_open=tuple(f"<{word}{gap}name=" for word in ("param", "parameter") for gap in _GAPS),
     param_close=("</param>", "</parameter>"),
     block_open=("<tool_call>", "<tool_calls>"),
     block_close=("</tool_call>", "</tool_calls>"),
     key=named_head,
-    value=_typed,
+    value=_unwrapped,
 )
 _DSML = ("｜DSML｜", "|DSML|")
 _PLAIN = _form("", extra=("minimax:tool_call>", "dots_function_call>", "antml:function_calls>"))
@@ -190,7 +198,7 @@ def _atem(tools: Tools) -> Mapping[str, Read]:
 
 def _minicpm(tools: Tools) -> Mapping[str, Read]:
     read = _call(_MINICPM, "minicpm", gated=True)
-    return {"<function name=": read, "</function>": stray, "</param>": stray}
+    return {**dict.fromkeys(_MINICPM.call_open, read), "</function>": stray, "</param>": stray}
 
 
 FAMILIES = (

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Mapping
 
-from aicli.models.dialects import jsontext
-from aicli.models.dialects.calls import Call, Tools, arguments
+from aicli.models.dialects.calls import Call, Tools
 from aicli.models.dialects.reader import Family, Read, Reader, stray
 from aicli.models.dialects.source import Markers
 
@@ -38,16 +37,7 @@ def _call(reader: Reader, opener: str) -> Generator[None, None, bool]:
         text = opener + head
     body, ended_by = yield from reader.framed_json((_END,), (_BEGIN, *_SECTION_ENDS))
     text += body + (ended_by if ended_by == _END else "")
-    if not ended_by and reader.truncated:
-        reader.unreadable(name, text, "the reply was cut off by the length limit", "kimi")
-        return True
-    try:
-        value, _ = jsontext.read(body, closed=bool(ended_by)) if body.strip() else ({}, "")
-    except ValueError as error:
-        reader.unreadable(name, text, str(error), "kimi")
-        return True
-    args, raw = arguments(value)
-    reader.call([Call(name, args, id, raw)], "kimi")
+    reader.json_call(name, body, "kimi", closed=bool(ended_by), text=text, id=id)
     return True
 
 

@@ -7,7 +7,7 @@ from collections.abc import Generator, Mapping
 
 from aicli.models.dialects import pyscan
 from aicli.models.dialects.calls import Call, Tools, name_in, read_calls
-from aicli.models.dialects.reader import Family, Read, Reader, wait_for
+from aicli.models.dialects.reader import CUT_OFF, Family, Read, Reader, wait_for
 from aicli.models.dialects.source import Markers
 
 _TAG = "<|python_tag|>"
@@ -37,7 +37,7 @@ def _tagged(reader: Reader, opener: str) -> Generator[None, None, bool]:
 
 def _settle(reader: Reader, opener: str, body: str, whole: bool) -> None:
     if not whole and reader.truncated:
-        reader.unreadable(name_in(body), opener + body, "the reply was cut off by the length limit", "llama3")
+        reader.unreadable(name_in(body), opener + body, CUT_OFF, "llama3")
         return
     try:
         calls, _ = read_calls(body, reader.tools, closed=False)

@@ -9,7 +9,7 @@ from typing import Any
 
 from aicli.content.parts import JsonObject
 from aicli.models.dialects.calls import Call, Tools
-from aicli.models.dialects.reader import Family, Read, Reader, stray, wait_for
+from aicli.models.dialects.reader import CUT_OFF, Family, Read, Reader, stray, wait_for
 from aicli.models.dialects.source import Markers
 from aicli.models.dialects.typed import convert, declared_types
 
@@ -43,7 +43,7 @@ def _invoke(reader: Reader, opener: str) -> Generator[None, None, bool]:
         text = text.removesuffix(ended_by)
     root, whole = _tree(body)
     if not ended_by and (reader.truncated or not whole):
-        why = "the reply was cut off by the length limit" if reader.truncated else "its last argument never ended"
+        why = CUT_OFF if reader.truncated else "its last argument never ended"
         reader.unreadable(name, text, why, "minimax_m3")
         return True
     args: JsonObject = {}

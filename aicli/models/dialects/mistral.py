@@ -8,7 +8,7 @@ from collections.abc import Generator, Mapping
 from aicli.models.dialects import jsontext
 from aicli.models.dialects.calls import Call, Tools, arguments
 from aicli.models.dialects.hermes import settle
-from aicli.models.dialects.reader import Family, Read, Reader, stray, wait_for
+from aicli.models.dialects.reader import CUT_OFF, Family, Read, Reader, stray, wait_for
 
 _MARK = "[TOOL_CALLS]"
 _ARRAY = re.compile(r"\s*(?:\[TOOL_CALLS\]\s*)*(?:[\w ]{0,40}?\s)??\s*(?=\[\s*[{\]'\x22\d-]|\{)")
@@ -35,7 +35,7 @@ def _calls(reader: Reader, opener: str) -> Generator[None, None, bool]:
     if not named.group(4):
         text = opener + reader.source.take(named.end())
         if reader.truncated:
-            reader.unreadable(named.group(1), text, "the reply was cut off by the length limit", "mistral")
+            reader.unreadable(named.group(1), text, CUT_OFF, "mistral")
         elif declared and not reader.tools.schemas[declared].get("required"):
             reader.call([Call(declared, {}, named.group(2) or "")], "mistral")
         else:
@@ -52,7 +52,7 @@ def _arguments(reader: Reader, name: str, id: str, text: str) -> Generator[None,
     text += reader.source.take(gap.end())
     body, whole = yield from reader.json_value()
     if not whole:
-        why = "the reply was cut off by the length limit" if reader.truncated else "the arguments never ended"
+        why = CUT_OFF if reader.truncated else "the arguments never ended"
         reader.unreadable(name, text + body, why, "mistral")
         return True
     try:

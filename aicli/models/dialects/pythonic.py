@@ -7,7 +7,7 @@ from collections.abc import Generator, Mapping, Sequence
 
 from aicli.models.dialects import pyscan
 from aicli.models.dialects.calls import Call, Tools, read_calls
-from aicli.models.dialects.reader import Family, Read, Reader, stray, wait_for
+from aicli.models.dialects.reader import CUT_OFF, Family, Read, Reader, stray, wait_for
 from aicli.models.dialects.source import markers
 
 _START = re.compile(r"\s*(?:\[\s*\]|\[?\s*[A-Za-z_][\w.\-]*\s*\(|\[?\s*\{)")
@@ -31,7 +31,7 @@ def _tagged(closers: Sequence[str], opener_again: str, dialect: str) -> Read:
 
 def _settle(reader: Reader, body: str, closed: bool, text: str, dialect: str) -> None:
     if not closed and reader.truncated:
-        reader.unreadable(_name(body), text, "the reply was cut off by the length limit", dialect)
+        reader.unreadable(_name(body), text, CUT_OFF, dialect)
         return
     try:
         rest = ""
@@ -63,8 +63,9 @@ def _name(body: str) -> str:
 
 
 def _bare(reader: Reader, opener: str) -> Generator[None, None, bool]:
-    """A list of calls without any marker, from the start of a line; only declared names."""
-    if not (reader.line_start or reader.after_call):
+    """A list of calls without any marker, only of declared names: on lines of its own, or as the end of the reply."""
+    begins = reader.line_start or reader.after_call
+    if not begins and not reader.last[-1:].isspace():
         return False
     head = yield from wait_for(reader.source, _BARE, 160)
     if head is None or not reader.tools.find(head.group(1)):
@@ -78,8 +79,14 @@ def _bare(reader: Reader, opener: str) -> Generator[None, None, bool]:
             calls, rest = _python(body, reader.tools)
         except ValueError:
             calls = []
-    line_ends = re.match(r"[ \t]*(?:\n|\r|$|<|```|;)", after)
-    if calls and whole and line_ends and not rest.strip() and all(reader.tools.find(c.name) for c in calls):
+    ends = re.match(r"[ \t]*(?:\n|\r|$|<\||</|```|;)" if begins else r"\s*(?:$|<\|)", after)
+    if (
+        calls
+        and whole
+        and (ends or reader.dialect == "pythonic")
+        and not rest.strip()
+        and all(reader.tools.find(c.name) for c in calls)
+    ):
         reader.maybe(calls, body, "pythonic")
     else:
         reader.plain(body)

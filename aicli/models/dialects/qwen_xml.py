@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Mapping
 
-from aicli.models.dialects.calls import Call, Tools
-from aicli.models.dialects.calls import arguments as read_arguments
-from aicli.models.dialects.jsontext import read as read_json
+from aicli.models.dialects.calls import Tools
 from aicli.models.dialects.reader import Family, Read, Reader, stray, wait_for
 from aicli.models.dialects.tags import Form, read_call
 
@@ -55,17 +53,7 @@ def _function(reader: Reader, name: str, head: str) -> Generator[None, None, Non
         yield from read_call(reader, _FORM, name, head, "qwen_xml")
         return
     body, ended_by = yield from reader.framed_json(("</function>",), ("<function=", "<tool_call>", "</tool_call>"))
-    text = head + body + ended_by
-    if not ended_by and reader.truncated:
-        reader.unreadable(name, text, "the reply was cut off by the length limit", "llama3")
-        return
-    try:
-        value, _ = read_json(body, closed=bool(ended_by))
-    except ValueError as error:
-        reader.unreadable(name, text, str(error), "llama3")
-        return
-    args, raw = read_arguments(value)
-    reader.call([Call(reader.tools.named(name), args, raw=raw)], "llama3")
+    reader.json_call(name, body, "llama3", closed=bool(ended_by), text=head + body + ended_by)
 
 
 def _openers(tools: Tools) -> Mapping[str, Read]:

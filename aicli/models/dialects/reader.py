@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from aicli.content.stream import CallDelta, Relabelled, StreamEvent, TextDelta, ThinkingDelta
-from aicli.models.dialects.calls import Call, Tools
-from aicli.models.dialects.jsontext import Balance
+from aicli.models.dialects.calls import Call, Tools, arguments
+from aicli.models.dialects.jsontext import Balance, dumps, read
 from aicli.models.dialects.source import Source, Wait, markers
+
+CUT_OFF = "the reply was cut off by the length limit"
 
 Read = Callable[["Reader", str], Generator[None, None, bool]]
 """Reads on behind an opener. False: this is no call, nothing was read, the opener is plain text."""
@@ -61,6 +64,7 @@ class Reader:
     _latest: Call | None = None
     said: bool = False  # some content has been said that an orphan closer would make thinking
     thought: bool = False  # the thinking that is open has said something
+    second_looks: int = 8  # how often text may still be read twice because its block never ended as it seemed to
     notes: dict[str, int] = field(default_factory=dict)  # what a family has to remember within the reply
     sure: frozenset[str] = frozenset()  # the openers that are unmistakable
     nested: Callable[[str], list[Call]] = lambda text: []  # the calls of a text that is nothing but calls
@@ -146,6 +150,22 @@ class Reader:
         else:
             self.plain(text)
 
+    def json_call(self, name: str, body: str, dialect: str, *, closed: bool, text: str, id: str = "") -> str:
+        """Says the call whose arguments are this JSON, or that they can not be read; returns what followed them."""
+        rest = ""
+        try:
+            if not closed and self.truncated:
+                raise ValueError(CUT_OFF)
+            value: Any = {}
+            if body.strip():
+                value, rest = read(body, closed=closed)
+        except ValueError as error:
+            self.unreadable(name, text, str(error), dialect)
+            return ""
+        args, raw = arguments(value)
+        self.call([Call(self.tools.named(name), args, id, raw)], dialect)
+        return rest
+
     def relabel(self) -> None:
         """An orphan closer: the content so far was thinking."""
         self.mark()
@@ -158,8 +178,12 @@ class Reader:
 
     def _delta(self, call: Call, dialect: str) -> CallDelta:
         self._count += 1
-        args = None if call.raw else call.args
-        return CallDelta(self._count - 1, call.id, call.name, args=args, dialect=dialect or call.dialect, raw=call.raw)
+        raw = call.raw
+        if self.truncated and not raw:
+            raw = dumps(call.args)
+            self.problem = f"the reply was cut off by the length limit, so its call of {call.name} was not run"
+        args = None if raw else call.args
+        return CallDelta(self._count - 1, call.id, call.name, args=args, dialect=dialect or call.dialect, raw=raw)
 
     def _settle(self, accept: bool) -> None:
         """Decides about the calls without markup that were held back."""
@@ -231,7 +255,7 @@ class Reader:
             balance.feed(text)
             if not marker:
                 break
-            if not balance.quote or balance.done:
+            if not balance.quote or balance.done or not self.second_looks:
                 if marker in openers and marker not in closers:
                     self.source.unread(marker)
                 return "".join(pieces), marker
@@ -241,6 +265,7 @@ class Reader:
             pieces.append(marker)
         if first < 0 or balance.done:
             return "".join(pieces), ""
+        self.second_looks -= 1
         ended_by = pieces[first]
         again = pieces[first + 1 :] if ended_by in closers else pieces[first:]
         self.source.unread("".join(again))

@@ -30,7 +30,7 @@ def render_call(name: str, args: JsonObject, dialect: str = "hermes") -> str:
         values = "".join(f"<arg_key>{k}</arg_key>\n<arg_value>{_text(v)}</arg_value>\n" for k, v in args.items())
         return f"<tool_call>{name}\n{values}</tool_call>"
     if kind == "anthropic_xml":
-        values = "".join(f'<parameter name="{k}">{_text(v)}</parameter>\n' for k, v in args.items())
+        values = "".join(f'<parameter name="{k}">{_line_or_block(_text(v))}</parameter>\n' for k, v in args.items())
         return f'<function_calls>\n<invoke name="{name}">\n{values}</invoke>\n</function_calls>'
     if kind == "mistral":
         return f"[TOOL_CALLS]{name}[ARGS]{dumps(args)}"
@@ -54,6 +54,10 @@ def render_result(name: str, text: str, dialect: str = "hermes", *, is_error: bo
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else dumps(value)
+
+
+def _line_or_block(text: str) -> str:
+    return f"\n{text}\n" if "\n" in text else text
 
 
 def tools_prompt(tools: Sequence[ToolSpec]) -> str:

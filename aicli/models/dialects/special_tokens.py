@@ -9,7 +9,7 @@ from typing import Any
 from aicli.models.dialects import jsontext
 from aicli.models.dialects.calls import Call, Tools, arguments
 from aicli.models.dialects.hermes import settle
-from aicli.models.dialects.reader import Family, Read, Reader, stray, wait_for
+from aicli.models.dialects.reader import CUT_OFF, Family, Read, Reader, stray, wait_for
 from aicli.models.dialects.source import Markers
 
 _JSON = re.compile(r"\s*(?:```\w*\s*)?(?:[\[{])")
@@ -111,7 +111,7 @@ def _tool_keys(reader: Reader, opener: str) -> Generator[None, None, bool]:
     text = opener + body + ended_by
     try:
         if not ended_by and reader.truncated:
-            raise ValueError("the reply was cut off by the length limit")
+            raise ValueError(CUT_OFF)
         value = jsontext.read(body, closed=bool(ended_by))[0]
     except ValueError as error:
         name = re.search(r'\{\s*"([^"]+)"\s*:', body)

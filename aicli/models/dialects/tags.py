@@ -10,7 +10,7 @@ from typing import Any
 from aicli.content.parts import JsonObject
 from aicli.models.dialects import jsontext
 from aicli.models.dialects.calls import Call
-from aicli.models.dialects.reader import Reader
+from aicli.models.dialects.reader import CUT_OFF, Reader
 from aicli.models.dialects.source import markers
 from aicli.models.dialects.typed import convert
 
@@ -82,14 +82,14 @@ def read_call(reader: Reader, form: Form, name: str, head: str, dialect: str) ->
         closed = marker in form.call_close or marker in form.block_close
         if marker and marker not in form.call_close:
             call.give_back(marker)
-        whole = bool(marker) or not reader.truncated
+        whole = bool(marker) or (bool(call.args) and not reader.truncated)
         break
     if loose.startswith("{") and not call.args:
         _from_json(call, loose, dialect, closed)
     elif whole:
         reader.call([Call(reader.tools.named(name), call.args)], dialect)
     else:
-        why = "the reply was cut off by the length limit" if reader.truncated else "its last parameter never ended"
+        why = CUT_OFF if reader.truncated else "the call never ended"
         reader.unreadable(name.strip(), "".join(call.raw), why, dialect)
 
 
@@ -144,7 +144,7 @@ def _value(call: _Reading) -> Generator[None, None, tuple[str, bool]]:
         if not marker:
             break
         ahead = yield from reader.source.peek(96)
-        if depth == 0 and _ends_value(call, marker, ahead):
+        if (depth == 0 and _ends_value(call, marker, ahead)) or not reader.second_looks:
             if marker not in form.param_close:
                 call.give_back(marker)
             return "".join(pieces), True
@@ -157,6 +157,7 @@ def _value(call: _Reading) -> Generator[None, None, tuple[str, bool]]:
         pieces.append(marker)
     if first < 0:
         return "".join(pieces), False
+    reader.second_looks -= 1
     rest = "".join(pieces[first:])
     reader.source.unread(rest)
     joined = "".join(call.raw)
