@@ -61,7 +61,8 @@ async def build(loaded: Loaded, host: Host, options: RunOptions) -> Session:
     trusts = not options.bare and trusted(cwd, options.trust)
     workspace = Workspace(cwd, [d.resolve() for d in options.add_dirs])
     keys = Keys(os.environ, user_urls=_user_urls(loaded))
-    redact = Redactor([*all_secrets(os.environ), *keys.known()])
+    own = [settings.api_key.get_secret_value()] if settings.api_key else []
+    redact = Redactor([*all_secrets(os.environ), *keys.known(), *own])
     store = SessionStore(paths.state_folder() / "sessions")
     restored = _restored(store, options, cwd)
     log = None if options.ephemeral else _log(store, options, restored, redact, cwd)

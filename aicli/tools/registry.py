@@ -43,19 +43,24 @@ class ToolRegistry:
     def __len__(self) -> int:
         return len(self._tools)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every name a call may use, aliases included."""
+        return (*self._tools, *self._aliases)
+
     def get(self, name: str) -> Tool | None:
         """By name, then by alias."""
         return self._tools.get(name) or self._tools.get(self._aliases.get(name, ""))
 
     def select(self, patterns: Sequence[str], *, without: Sequence[str] = ()) -> list[Tool]:
-        """Tools that match any pattern: a name, an alias, a glob, kind:NAME. Raises UsageError for one that matches none.
+        """Tools that match any pattern: a name, an alias, a glob, kind:NAME. Raises UsageError for a name that matches none.
 
         A tool whose kind depends on the call is taken by its name or a glob, or by kind:mixed.
         """
         chosen: dict[str, Tool] = {}
         for pattern in patterns:
             found = [t for t in self if self._matches(t, pattern)]
-            if not found and pattern not in ("none", ""):
+            if not found and pattern not in ("none", "") and not pattern.startswith("kind:"):
                 raise UsageError(f"no tool matches {pattern!r}", hint=self._hint(pattern))
             chosen.update({t.name: t for t in found})
         for pattern in without:
