@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from aicli import paths
+
+
+def test_agent_list_shows_the_four(aicli: Callable) -> None:
+    ran = aicli("agent", "list")
+    names = [line.split()[0] for line in ran.out.splitlines()]
+    assert ran.code == 0 and {"general", "explore", "plan", "code"} <= set(names)
+    assert {a["name"] for a in json.loads(aicli("agent", "list", "--json").out)} == set(names)
+
+
+@pytest.mark.parametrize("word", ["show", "info"])
+def test_agent_show_tells_kind_description_and_capabilities(aicli: Callable, word: str) -> None:
+    out = aicli("agent", word, "general-purpose").out
+    assert out.startswith("general\n")
+    for text in ("kind", "description", "capabilities", "write_file"):
+        assert text in out
+    explore = json.loads(aicli("agent", word, "Explore", "--json").out)
+    assert not {"write_file", "edit", "shell"} & set(explore["tools"])
+    ran = aicli("agent", word, "generel")
+    assert ran.code == 2 and "Did you mean general?" in ran.err
+
+
+def test_own_agents_and_tools_are_listed_and_broken_ones_named(aicli: Callable) -> None:
+    agents, tools = paths.config_folder() / "agents", paths.config_folder() / "tools"
+    for folder in (agents, tools):
+        folder.mkdir(parents=True)
+    (agents / "helfer.md").write_text('+++\ndescription = "Hilft 中."\n+++\nHilf.', encoding="utf-8")
+    (agents / "broken.md").write_text("+++\nnope = 1\n+++\n")
+    (tools / "count_lines.py").write_text(
+        'from aicli import tool\n\n\n@tool\ndef count_lines(path: str) -> str:\n    """Counts lines."""\n    return path\n'
+    )
+    (tools / "broken.py").write_text("import nothing_like_this\n")
+    ran = aicli("agent", "list")
+    assert "helfer       Hilft 中." in ran.out and "broken.md" in ran.err
+    ran = aicli("tools")
+    assert "count_lines" in ran.out and "broken.py" in ran.err
+
+
+def test_tools_show_kind_description_and_aliases(aicli: Callable) -> None:
+    lines = {line.split()[0]: line for line in aicli("tools").out.splitlines()}
+    assert " read " in lines["read_file"] and "also" in lines["grep"] + lines["tasks"]
+    every = json.loads(aicli("tools", "--json").out)
+    assert all(t["description"] and t["parameters"]["type"] == "object" for t in every)
+    one = json.loads(aicli("tools", "read_file").out)
+    assert "path" in one["parameters"]["properties"]
+    ran = aicli("tools", "reed_file")
+    assert ran.code == 2 and "Did you mean read_file?" in ran.err
+
+
+def test_a_project_is_not_read_before_it_is_trusted(aicli: Callable, isolated: Path) -> None:
+    folder = isolated / ".aicli" / "tools"
+    folder.mkdir(parents=True)
+    (folder / "evil.py").write_text("import pathlib; pathlib.Path('PWN').touch()\n")
+    aicli("tools")
+    aicli("agent", "list")
+    assert not (isolated / "PWN").exists()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
+def test_completion_scripts(aicli: Callable, shell: str) -> None:
+    ran = aicli("completion", shell)
+    assert ran.code == 0 and "_AICLI_COMPLETE" in ran.out
+    assert aicli("completion", "tcsh").code == 2
