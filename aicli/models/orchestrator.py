@@ -208,6 +208,9 @@ class MultiModelOrchestrator:
         found = registry.provider(before) if colon and after else None
         if found is not None:
             return found, after
+        alone = registry.provider(name) if name and not colon else None
+        if alone is not None and alone.roles.get("fast"):
+            return alone, alone.roles["fast"]  # a provider's bare name means its own usual model
         chosen = registry.provider(self._chosen()) if self._chosen() else None
         if chosen is None or not name:
             raise registry.unknown(name)
