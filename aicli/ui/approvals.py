@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from aicli.clean import sanitise
 from aicli.content.results import CommandDisplay, DiffDisplay, TextDisplay
@@ -13,43 +12,12 @@ from aicli.ui.buffer import Buffer
 from aicli.ui.calls import split_title
 from aicli.ui.cells import Line, cut, hard_wrap, sides, width, wrap
 from aicli.ui.display import diff_lines
-from aicli.ui.hunks import Hunk, hunks_of, keep_only
+from aicli.ui.hunks import keep_only
 from aicli.ui.keys import Key
 from aicli.ui.lone import STILL, LoneKey
+from aicli.ui.pending import Pending, text_lines, visible
 from aicli.ui.theme import ASKS, BOLD, DIM, STYLE_OF, YELLOW
 from aicli.ui.words import Words
-
-_BLANKS = re.compile(r" {9,}")
-
-
-@dataclass
-class Pending:
-    """One request and who waits for its answer."""
-
-    request: ApprovalRequest
-    answer: Callable[[Approval], None]
-    shown: bool = False
-    hunk_name: str = ""
-    hunks: list[Hunk] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.hunk_name, self.hunks = hunks_of(self.request.call.args, self.request.preview)
-
-    @property
-    def command(self) -> str | None:
-        value = self.request.call.args.get("command")
-        return value if isinstance(value, str) else None
-
-    @property
-    def editable(self) -> str:
-        """The argument that `e` opens: the command, else the longest text of several lines, else ""."""
-        if self.command is not None:
-            return "command"
-        if self.hunk_name:
-            return self.hunk_name
-        texts = [(len(v), k) for k, v in self.request.call.args.items() if isinstance(v, str)]
-        return max(texts)[1] if texts else ""
-
 
 Editing = Callable[[str, Callable[[str | None], None]], None]
 
@@ -266,6 +234,8 @@ class ApprovalPanel:
         request = pending.request
         head = self._head(pending, columns)
         choices, caret = self._choices(pending, columns)
+        if len(choices) > limit - 2:
+            choices, caret = self._choices(pending, columns, short=True)
         tail: list[Line] = []
         if draft and self.mode == "choose":
             tail = [cut(((self.words("approval.draft", text=" ".join(draft.split())), DIM),), columns)]
@@ -284,7 +254,9 @@ class ApprovalPanel:
         pending = self.current
         if pending is None:
             return "", []
-        return pending.request.title, [self._head(pending, columns), *self._body(pending, columns)]
+        rule = text_lines(self.words("approval.session", rule=pending.request.rule), columns)
+        lines = [self._head(pending, columns), *self._body(pending, columns)]
+        return pending.request.title, [*lines, *(rule if pending.request.rule else [])]
 
     def _head(self, pending: Pending, columns: int) -> Line:
         request = pending.request
@@ -305,20 +277,20 @@ class ApprovalPanel:
             return [
                 ((f"   {mark}", style), *part)
                 for mark, row, style in rows
-                for part in hard_wrap(_show(row.rstrip("\n")), columns - 5, style)
+                for part in hard_wrap(visible(row.rstrip("\n")), columns - 5, style)
             ]
         request = pending.request
         if pending.command is not None:
-            return _text_lines(pending.command, columns)
+            return text_lines(pending.command, columns)
         if isinstance(request.preview, DiffDisplay):
             return diff_lines(request.preview.diff, columns, " ")
         if isinstance(request.preview, TextDisplay) and request.preview.text:
-            return _text_lines(request.preview.text, columns)
+            return text_lines(request.preview.text, columns)
         if isinstance(request.preview, CommandDisplay):
-            return _text_lines(request.preview.command, columns)
+            return text_lines(request.preview.command, columns)
         return [
-            line for name, value in request.call.args.items() for line in _text_lines(f"{name}: {value}", columns)
-        ] or _text_lines(request.title, columns)
+            line for name, value in request.call.args.items() for line in text_lines(f"{name}: {value}", columns)
+        ] or text_lines(request.title, columns)
 
     def _fit(self, body: list[Line], room: int, columns: int) -> list[Line]:
         """The first lines; the last one says how many lines and characters are missing and which key shows them."""
@@ -344,7 +316,9 @@ class ApprovalPanel:
             lines.append(cut((("  " + why, DIM),), columns))
         return lines
 
-    def _choices(self, pending: Pending, columns: int) -> tuple[list[Line], tuple[int, int] | None]:
+    def _choices(
+        self, pending: Pending, columns: int, short: bool = False
+    ) -> tuple[list[Line], tuple[int, int] | None]:
         words, rule = self.words, sanitise(pending.request.rule, keep_newlines=False)
         if self.mode in ("reason", "command"):
             label = words(f"approval.{self.mode}") + " "
@@ -366,6 +340,8 @@ class ApprovalPanel:
             "a": words("approval.always"),
             "A": words("approval.all", n=len(self._alike())),
         }
+        if short:
+            labels = {k: re.split(r"[\s:：,，…]", label)[0] for k, label in labels.items()}
         return self._laid([(k, labels[k]) for k in "ysnehaA" if k in self.letters], "", columns), None
 
     def _laid(self, choices: list[tuple[str, str]], title: str, columns: int) -> list[Line]:
@@ -386,12 +362,3 @@ class ApprovalPanel:
         if current:
             lines.append(tuple(current))
         return [part for line in lines for part in wrap(line, columns, rest=(("    ", ""),), keep_end=False)]
-
-
-def _show(text: str) -> str:
-    """Made safe; long runs of blanks as a count, so that nothing hides behind them."""
-    return _BLANKS.sub(lambda m: f"⟨{len(m[0])} blanks⟩", sanitise(text.expandtabs(4), keep_newlines=False))
-
-
-def _text_lines(text: str, columns: int) -> list[Line]:
-    return [((" " * 2, ""), *part) for row in text.split("\n") for part in hard_wrap(_show(row), max(8, columns - 2))]

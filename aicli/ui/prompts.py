@@ -8,10 +8,11 @@ from collections.abc import Callable
 from aicli.clean import sanitise
 from aicli.content.results import DiffDisplay
 from aicli.tools.host import Approval, ApprovalRequest, Question
-from aicli.ui.approvals import ApprovalPanel, Pending
+from aicli.ui.approvals import ApprovalPanel
 from aicli.ui.calls import split_title
 from aicli.ui.cells import Line, sides
 from aicli.ui.external import edit_text
+from aicli.ui.pending import Pending
 from aicli.ui.questions import LetterPanel, QuestionPanel
 from aicli.ui.stage import Stage
 from aicli.ui.theme import ASKS, BOLD, DIM, DONE, STOPPED, STYLE_OF

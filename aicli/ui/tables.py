@@ -63,7 +63,9 @@ class Table:
         if records or widths is None:
             lines = [line for row in body for line in self._record(row, columns)]
             if not body and not self._begun:
-                lines = [(("  ", ""), *inline(" · ".join(self.header), STRONG)[0])]
+                lines = wrap(
+                    inline(" · ".join(self.header), STRONG)[0], columns, first=(("  ", ""),), rest=(("  ", ""),)
+                )
         else:
             lines = [] if self._begun else [*self._grid(header, widths), self._rule(widths)]
             lines += [line for row in body for line in self._grid(row, widths)]

@@ -55,6 +55,7 @@ class Transcript:
         self._writing_call = ""
         self._note = ""
         self._fold_count = 0
+        self._asked: set[str] = set()
         self._work = ""
         self._work_since = 0.0
 
@@ -76,7 +77,8 @@ class Transcript:
                 self._message(event, now)
             case ToolStarted():
                 self._close_text(now)
-                self._calls[event.call.id] = CallView.of(event, now)
+                view = self._calls[event.call.id] = CallView.of(event, now)
+                view.wait(event.call.id in self._asked, now)
             case ToolProgress():
                 if event.call_id in self._calls:
                     self._calls[event.call_id].output(event.text)
@@ -260,7 +262,8 @@ class Transcript:
         self._put(lines)
 
     def waiting(self, call_id: str, waiting: bool, now: float) -> None:
-        """The person is being asked about this call: its seconds stand still."""
+        """The person is being asked about this call: its seconds stand still. May come before the call's own start."""
+        (self._asked.add if waiting else self._asked.discard)(call_id)
         if call_id in self._calls:
             self._calls[call_id].wait(waiting, now)
 
