@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 from urllib.parse import urljoin, urlsplit
 
 from aicli.errors import ConfigError, ConnectFailed, MalformedReply, ModelError, ModelTimeout, StreamCut
+from aicli.models import plain
 from aicli.models.faults import Asked, from_status
 from aicli.models.proxies import proxy_for
 from aicli.models.sse import Framing, NdjsonReader, SseReader, WholeReader
@@ -64,24 +65,44 @@ class Transport(Protocol):
 
 
 class Network:
-    """The real thing. One client for each proxy and kind of connection, made on first use."""
+    """The real thing: plain http directly, TLS and proxies through httpx, with one client for each proxy and loop."""
 
     def __init__(self) -> None:
-        self._clients: dict[tuple[str | None, bool], Any] = {}
+        self._clients: dict[tuple[str | None, bool, int], Any] = {}
 
     async def send(self, call: HttpCall, content: bytes, connect: float) -> Reply:
+        proxy = proxy_for(call.url)
+        headers = {"user-agent": "aicli", "accept": _ACCEPT, **call.headers}
+        if call.body is not None:
+            headers["content-type"] = "application/json"
+        if not all(v.isascii() and v.isprintable() for v in headers.values()):
+            raise ConfigError(f"the key for {call.asked.provider} holds characters that no key can have")
+        if urlsplit(call.url).scheme not in ("http", "https") or not urlsplit(call.url).hostname:
+            raise ConfigError(f"{call.url} is no usable address", hint="It begins with http:// or https://.")
+        if proxy is None and call.url.startswith("http://") and "@" not in urlsplit(call.url).netloc:
+            return await self._plain(call, headers, content, connect)
+        return await self._full(call, headers, content, connect, proxy)
+
+    async def _plain(self, call: HttpCall, headers: Mapping[str, str], content: bytes, connect: float) -> Reply:
+        try:
+            return await plain.send(call.method, call.url, headers, content, connect)
+        except TimeoutError:
+            raise ModelTimeout(f"no connection to {_place(call.url, None)} within {connect:g} s") from None
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise ConnectFailed(f"cannot reach {_place(call.url, None)} ({why})", hint=_start_hint(call)) from None
+
+    async def _full(
+        self, call: HttpCall, headers: Mapping[str, str], content: bytes, connect: float, proxy: str | None
+    ) -> Reply:
         import httpx
 
-        proxy = proxy_for(call.url)
         try:
             client = self._client(call.url, proxy)
-            headers = {"accept": "application/json, text/event-stream, application/x-ndjson", **call.headers}
-            if call.body is not None:
-                headers["content-type"] = "application/json"
             timeout = httpx.Timeout(None, connect=connect)
             request = client.build_request(call.method, call.url, content=content, headers=headers, timeout=timeout)
             return _HttpReply(await client.send(request, stream=True))
-        except (httpx.InvalidURL, httpx.UnsupportedProtocol, ValueError) as error:
+        except httpx.InvalidURL as error:
             raise ConfigError(f"{call.url} is no usable address: {error}") from None
         except httpx.ConnectTimeout:
             raise ModelTimeout(f"no connection to {_place(call.url, proxy)} within {connect:g} s") from None
@@ -99,20 +120,26 @@ class Network:
         import httpx
 
         secure = url.startswith("https:") or (proxy or "").startswith("https:")
-        client = self._clients.get((proxy, secure))
+        key = (proxy, secure, id(asyncio.get_running_loop()))
+        client = self._clients.get(key)
         if client is None:
             verify: Any = _system_certificates() if secure else False
             try:
-                client = httpx.AsyncClient(trust_env=False, verify=verify, proxy=proxy, headers={"user-agent": "aicli"})
+                client = httpx.AsyncClient(trust_env=False, verify=verify, proxy=proxy)
             except (ImportError, ValueError) as error:
                 raise ConfigError(f"the proxy {_bare(proxy)} cannot be used: {error}", hint=_PROXY_HINT) from None
-            self._clients[proxy, secure] = client
+            self._clients[key] = client
         return client
 
     async def close(self) -> None:
-        for client in self._clients.values():
-            await client.aclose()
+        here = id(asyncio.get_running_loop())
+        for (_, _, loop), client in self._clients.items():
+            if loop == here:
+                await client.aclose()
         self._clients.clear()
+
+
+_ACCEPT = "application/json, text/event-stream, application/x-ndjson"
 
 
 class _HttpReply:

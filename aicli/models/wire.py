@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, Protocol
@@ -26,6 +26,14 @@ class Decoder(Protocol):
     """One reply's values to events. Raises ModelError for an error inside a success."""
 
     def feed(self, value: Any) -> Iterable[StreamEvent]: ...
+
+    def plain(self, value: Any) -> str:
+        """The text of a value that is nothing but a piece of text, else ""."""
+        ...
+
+    def text(self, chunk: str) -> Iterable[StreamEvent]:
+        """The same as to feed the values that `chunk` is made of."""
+        ...
 
     def close(self) -> Iterable[StreamEvent]:
         """The rest, ending with Finished. Raises StreamCut where the end mark is missing."""
@@ -77,10 +85,9 @@ class WireModel:
                 decoder = self._wire.decoder(request, call.asked, self.quirks)
                 async with aclosing(self._link.http.stream_json(call)) as batches:  # type: ignore[type-var]
                     async for values in batches:
-                        for value in values:
-                            for event in decoder.feed(value):
-                                started = True
-                                yield event
+                        for event in _decoded(decoder, values):
+                            started = True
+                            yield event
                 for event in decoder.close():
                     yield event
                 self._replies += 1
@@ -127,6 +134,25 @@ class WireModel:
     def _tell(self, event: RetryScheduled) -> None:
         if self._link.on_retry is not None:
             self._link.on_retry(event)
+
+
+def _decoded(decoder: Decoder, values: list[Any]) -> Iterator[StreamEvent]:
+    """Pieces of text that came together are read together: it is a fraction of the work."""
+    if len(values) == 1:
+        yield from decoder.feed(values[0])
+        return
+    run: list[str] = []
+    for value in values:
+        piece = decoder.plain(value)
+        if piece:
+            run.append(piece)
+            continue
+        if run:
+            yield from decoder.text("".join(run))
+            run.clear()
+        yield from decoder.feed(value)
+    if run:
+        yield from decoder.text("".join(run))
 
 
 def retries_for(error: ModelError, retries: int) -> int:

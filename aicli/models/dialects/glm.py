@@ -25,7 +25,7 @@ def _value(text: str, attributes: Mapping[str, str], schema: JsonObject | None) 
 
 def _escaped_value(text: str, attributes: Mapping[str, str], schema: JsonObject | None) -> Any:
     """A value of a body that was escaped as a whole once too often."""
-    plain = text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"').replace("\\\\", "\\")
+    plain = re.sub(r"\\(.)", lambda m: {"n": "\n", "t": "\t", "r": "\r"}.get(m[1], m[1]), text, flags=re.S)
     return convert(plain, schema, guess=True)
 
 

@@ -118,7 +118,7 @@ def read(text: str, *, closed: bool = True, fits: Callable[[Any], bool] | None =
     value = literal(body)
     if isinstance(value, (dict, list)):
         return value, rest
-    if fits is not None and (whole or closed) and len(text) <= _LARGEST_REPAIR:
+    if fits is not None and (whole or (closed and not _in_string(text))) and len(text) <= _LARGEST_REPAIR:
         value = _repaired(text if closed else body)
         if isinstance(value, (dict, list)) and fits(value):
             return value, ""
@@ -128,6 +128,13 @@ def read(text: str, *, closed: bool = True, fits: Callable[[Any], bool] | None =
 def _ends(text: str) -> int | None:
     end = Balance().feed(text)
     return end if end > 0 else None
+
+
+def _in_string(text: str) -> bool:
+    """Does the text end inside a string? Then part of the value is missing, and no repair may make it up."""
+    balance = Balance()
+    balance.feed(text)
+    return bool(balance.quote)
 
 
 def _closers(text: str) -> str:

@@ -187,6 +187,16 @@ class Decode:
                 return self._whole(value)
         return ()
 
+    def plain(self, value: Any) -> str:
+        """The text of an event that is nothing but text, else ""."""
+        if value.__class__ is not dict or value.get("type") != "content_block_delta":
+            return ""
+        delta = value["delta"]
+        return str(delta["text"]) if delta.get("type") == "text_delta" else ""
+
+    def text(self, chunk: str) -> Sequence[StreamEvent]:
+        return (TextDelta(chunk),)
+
     def _count(self, usage: JsonObject | None) -> None:
         self._usage.update({k: v for k, v in (usage or {}).items() if isinstance(v, int)})
 

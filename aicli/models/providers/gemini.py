@@ -163,6 +163,13 @@ class Decode:
             out.extend(self._part(part))
         return out
 
+    def plain(self, value: Any) -> str:
+        """Nothing here is text alone: each response may end the reply, and its pieces are large anyway."""
+        return ""
+
+    def text(self, chunk: str) -> Sequence[StreamEvent]:
+        return (TextDelta(chunk),)
+
     def _part(self, part: JsonObject) -> Sequence[StreamEvent]:
         signature = part.get("thoughtSignature")
         kept: JsonObject = {"signature": signature} if signature else {}

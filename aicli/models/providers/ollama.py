@@ -121,6 +121,18 @@ class Decode:
             out.append(self._call(call))
         return out
 
+    def plain(self, value: Any) -> str:
+        """The text of a line that is nothing but text, else ""."""
+        if value.__class__ is not dict or value.get("done") or "error" in value:
+            return ""
+        message = value.get("message") or {}
+        if message.get("thinking") or message.get("tool_calls"):
+            return ""
+        return str(message.get("content") or "")
+
+    def text(self, chunk: str) -> Sequence[StreamEvent]:
+        return self._miner.text(chunk)
+
     def _call(self, call: JsonObject) -> CallDelta:
         function = call.get("function") or {}
         args = function.get("arguments")

@@ -164,12 +164,31 @@ class Decode:
         if not delta:
             return ()
         content = delta.get("content")
-        if content.__class__ is str and content and (len(delta) == 1 or not _OTHERS.intersection(delta)):
-            self._spoke = True
-            return self._miner.text(content)
+        if content.__class__ is str and content and (len(delta) == 1 or _OTHERS.isdisjoint(delta)):
+            return self.text(content)
         events = self._slow(delta, content)
         self._spoke = self._spoke or bool(events)
         return events
+
+    def plain(self, value: Any) -> str:
+        """The text of a chunk that is nothing but text, else ""."""
+        if value.__class__ is not dict or len(value) > 8 or "error" in value or value.get("usage"):
+            return ""
+        choices = value.get("choices")
+        if not choices or len(choices) != 1:
+            return ""
+        choice = choices[0]
+        delta = choice.get("delta")
+        if not delta or choice.get("finish_reason") or choice.get("index"):
+            return ""
+        content = delta.get("content")
+        if content.__class__ is not str or (len(delta) > 1 and not _OTHERS.isdisjoint(delta)):
+            return ""
+        return str(content)
+
+    def text(self, chunk: str) -> Sequence[StreamEvent]:
+        self._spoke = True
+        return self._miner.text(chunk)
 
     def _slow(self, delta: JsonObject, content: Any) -> list[StreamEvent]:
         out: list[StreamEvent] = []

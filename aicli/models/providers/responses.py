@@ -139,6 +139,14 @@ class Decode:
             return self._unstreamed(value)
         return ()
 
+    def plain(self, value: Any) -> str:
+        """The text of an event that is nothing but text, else ""."""
+        is_text = value.__class__ is dict and value.get("type") == "response.output_text.delta"
+        return str(value["delta"]) if is_text else ""
+
+    def text(self, chunk: str) -> Sequence[StreamEvent]:
+        return self._miner.text(chunk)
+
     def _index(self, value: JsonObject) -> int:
         return int(value.get("output_index") or 0)
 
