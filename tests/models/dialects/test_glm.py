@@ -42,6 +42,10 @@ CASES = [
     case("<tool_call>get_weather<arg_key>city</arg_key><arg_value>Paris</arg_value>", weather()),
     case("<tool_call>get_weather<arg_key>city</arg_key><arg_value>Pa", unreadable=("get_weather",), problem="never ended"),
     case('<tool_call>write_file\\n<arg_key>path</arg_key>\\n<arg_value>a</arg_value>\\n<arg_key>content</arg_key>\\n<arg_value>x\\n\\"y\\"</arg_value>\\n</tool_call>', ("write_file", {"path": "a", "content": 'x\n"y"'})),
+    case(
+        r'<tool_call>calc\n<arg_key>items</arg_key>\n<arg_value>[{\"p\": \"C:\\\\Users\\\\n\"}]</arg_value></tool_call>',
+        ("calc", {"items": [{"p": "C:\\Users\\n"}]}),
+    ),
     case('<tool_call>get_weather\n{"city": "Paris"}\n</tool_call>', weather()),
     case('<tool_call>get_weather\n{"city": "Paris"}', weather()),
     case("<user>get_weather<arg_key>city</arg_key><arg_value>Paris</arg_value></user>", weather()),

@@ -95,6 +95,17 @@ CASES = [
         '<tool_call>{"name": "bash", "arguments": {"command": "echo "hi" there"}}</tool_call>',
         ("bash", {"command": 'echo "hi" there'}),
     ),
+    case(
+        '<tool_call>{"name": "bash", "arguments": {"command": "incomplete...</tool_call>',
+        unreadable=("bash",),
+        problem="bash",
+    ),
+    case(
+        '<tool_call>{"name": "bash", "arguments": {"command": "a</tool_call>\n<tool_call>{"name": "get_time"}</tool_call>',
+        ("get_time", {}),
+        unreadable=("bash",),
+        problem="bash",
+    ),
     case(f"<tool_call>{TIME}</tool_call>", content=f"<tool_call>{TIME}</tool_call>", tools=()),
     case('<tool_call>{\r\n"name": "get_time",\r\n"arguments": {}\r\n}</tool_call>', ("get_time", {})),
 ]
