@@ -9,7 +9,7 @@ _QUANTIFIER = re.compile(r"\{\d*,?\d*\}")
 
 
 def needles(pattern: str) -> tuple[str, ...]:
-    """One literal text per top-level alternative, each of two characters or more; () when any alternative has none.
+    """One literal text per top-level alternative, no single letter or digit; () when any alternative has none.
 
     Careful, not clever: a text it names is always needed, many that are needed it does not name. The pattern is valid.
     """
@@ -57,7 +57,7 @@ def needles(pattern: str) -> tuple[str, ...]:
         at += 1
     cut()
     best = [max(found, key=len, default="") for found in runs]
-    return tuple(dict.fromkeys(best)) if all(len(text) >= 2 for text in best) else ()
+    return tuple(dict.fromkeys(best)) if all(len(text) >= 2 or (text and not text.isalnum()) for text in best) else ()
 
 
 def _escape(pattern: str, at: int) -> tuple[str, int]:

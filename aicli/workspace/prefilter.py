@@ -30,7 +30,7 @@ def candidates(listing: Listing, ask: Request, stop: threading.Event, limit: flo
 
     None when ripgrep can't tell: it is not there, the needles are not plain ASCII, it failed or took over `limit` seconds.
     """
-    if not ask.ripgrep or not ask.needles or not all(n.isascii() and n.isprintable() for n in ask.needles):
+    if not ask.ripgrep or not ask.needles or not all(_fit(needle) for needle in ask.needles):
         return None
     start = listing.rel(listing.start.display)
     argv = [ask.ripgrep, "--no-config", "--files-with-matches", "--null", "--text", "--color=never", "--no-require-git"]
@@ -42,6 +42,10 @@ def candidates(listing: Listing, ask: Request, stop: threading.Event, limit: flo
         return None
     names = [os.fsdecode(name).removeprefix("./") for name in out.split(b"\0") if name]
     return sorted((n for n in names if listing.admits(n)), key=_walk_order)
+
+
+def _fit(needle: str) -> bool:
+    return len(needle) > 1 and needle.isascii() and needle.isprintable()
 
 
 def _patterns(needle: str) -> tuple[str, str]:

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from aicli.workspace import searcher
 from aicli.workspace.needles import needles
 from aicli.workspace.prefilter import ripgrep
 from aicli.workspace.searcher import Request
 
 TIME_LIMIT = 20.0
 """Seconds after which a search is ended; what was found so far counts."""
+_PROGRAM = "import sys; sys.path.append(sys.argv[1]); from aicli.workspace.searcher import main; main()"
 _LOOKS_OUT = re.compile(r"\(\?(?:[=!>(]|<[=!])|\\[AZ]|[*+?}]\+|\(\?[aiLmux-]*[msx]|\[\^|\\[xuU0]")
 """Patterns whose sense may hang on what stands beyond the line, or that run far over its end."""
 
@@ -69,7 +69,6 @@ def request(root: Path, pattern: str, *, literal: bool = False, multiline: bool 
         multiline=multiline,
         needles=tuple(n for n in found if n),
         by_line=not literal and _LOOKS_OUT.search(pattern) is not None,
-        path=(str(Path(__file__).parents[2]),),
         ripgrep=ripgrep(root),
         **more,
     )
@@ -83,7 +82,7 @@ def search(
     Raises OSError when the child can't be started.
     """
     child = subprocess.Popen(
-        [sys.executable, "-I", "-S", searcher.__file__],
+        [sys.executable, "-I", "-S", "-c", _PROGRAM, str(Path(__file__).parents[2])],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

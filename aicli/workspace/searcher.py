@@ -10,26 +10,22 @@ import codecs
 import json
 import os
 import re
-import stat
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
-from types import ModuleType
 
-BLOCK = 64 * 1024
+from aicli.workspace.searchfile import BLOCK, Files, LineNumbers, excerpt, is_binary, is_utf8, text_module, unified
+
 _LONGEST_LINE = 4 * 1024 * 1024
 _LARGE = 4 * 1024 * 1024
 _LONGEST_MULTILINE = 16 * 1024 * 1024
-_SUSPECT = re.compile(rb"\A(?:%PDF|\x89|\xff|GIF|PK|\x1f|BZ|\xfd)|[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]")
-_DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_FILE = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 class Request:
     """What to search for: fields by keyword, with these defaults. (No dataclass: its import costs as much as a search.)
 
     `mode` is content, files or count. `needles` as in needles.py; `by_line` when the pattern may look past a line's
-    ends; `width` cuts a shown line; `path` is where this package is; `ripgrep` that program's own path, "" for none.
+    ends; `width` cuts a shown line; `ripgrep` that program's own path, "" for none.
     """
 
     root = ""
@@ -42,7 +38,6 @@ class Request:
     width = 400
     needles: tuple[str, ...] = ()
     by_line = False
-    path: tuple[str, ...] = ()
     ripgrep = ""
 
     def __init__(self, **fields: object) -> None:
@@ -55,45 +50,6 @@ class Binary(Exception):
 
 class Full(Exception):
     """The limit is reached and there is more."""
-
-
-class Files:
-    """Opens files below a root without following any link; names come folder by folder, so the folder stays open."""
-
-    def __init__(self, root: str) -> None:
-        self._root = root
-        self._by_fd = os.open in os.supports_dir_fd
-        self._top = os.open(root, _DIRECTORY) if self._by_fd else -1
-        self._folder, self._fd = "", self._top
-
-    def open(self, rel: str) -> tuple[int, int]:
-        """A regular file's descriptor and its size. Raises OSError."""
-        folder, _, name = rel.rpartition("/")
-        if not self._by_fd:
-            fd = os.open(os.path.join(self._root, rel), _FILE)
-        else:
-            if folder != self._folder:
-                self._enter(folder)
-            fd = os.open(name, _FILE, dir_fd=self._fd)
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode):
-            os.close(fd)
-            raise OSError("not a regular file")
-        return fd, status.st_size
-
-    def _enter(self, folder: str) -> None:
-        if self._fd != self._top:
-            os.close(self._fd)
-        self._folder, self._fd = "", self._top
-        fd = self._top
-        for part in folder.split("/") if folder else []:
-            try:
-                below = os.open(part, _DIRECTORY, dir_fd=fd)
-            finally:
-                if fd != self._top:
-                    os.close(fd)
-            fd = below
-        self._folder, self._fd = folder, fd
 
 
 class Search:
@@ -166,9 +122,15 @@ class Search:
         return self._by_ripgrep(fd) if size >= _LARGE and quick else self._blocks(fd, first)
 
     def _blocks(self, fd: int, block: bytes) -> Iterator[tuple[int, str]]:
-        number, carry = 1, b""
+        lines, start, carry = LineNumbers(fd), 0, b""  # `start` is where `carry` begins in the file
+        skips = bool(self._needles) and self._ask.context == 0
         while block:
             following = os.read(fd, BLOCK)
+            if skips and following and self._ascii and self._can_pass(carry, block):
+                cut = block.rfind(b"\n") + 1
+                start += len(carry) + cut
+                block, carry = following, block[cut:]
+                continue
             data = carry + block
             cut = data.rfind(b"\n") + 1 if following else len(data)
             block = following
@@ -177,20 +139,32 @@ class Search:
                 continue
             cut = cut or len(data)
             part, carry = data[:cut], data[cut:]
-            alone = number == 1 and not following
-            if (alone or self._ask.context == 0) and self._needles and not self._may_hold(part):
-                number += part.count(b"\n") if following else 0
-                continue
-            text = self._decoded(part, number == 1)
-            yield number, text[:-1] if text.endswith("\n") else text
-            number += part.count(b"\n")
+            alone = start == 0 and not following
+            if not (alone or skips) or not self._needles or self._may_hold(part):
+                text = self._decoded(part, start == 0)
+                yield lines.at(start), text[:-1] if text.endswith("\n") else text
+            start += cut
+
+    def _can_pass(self, carry: bytes, block: bytes) -> bool:
+        """Neither the block nor the line that it completes holds a needle: nothing need be copied."""
+        end = block.find(b"\n") + 1
+        return end > 0 and not self._may_hold(block) and not self._may_hold(carry + block[:end])
 
     def _by_ripgrep(self, fd: int) -> Iterator[tuple[int, str]]:
         """The lines of a large file that hold a needle, found by ripgrep, which reads the very file that is open here."""
         import subprocess  # 8 ms, and only for large files
 
         os.lseek(fd, 0, os.SEEK_SET)
-        argv = [self._ask.ripgrep, "--no-config", "--line-number", "--text", "--encoding=none", "--color=never", "-F"]
+        argv = [
+            self._ask.ripgrep,
+            "--no-config",
+            "--line-number",
+            "--text",
+            "--no-mmap",
+            "--encoding=none",
+            "--color=never",
+            "-F",
+        ]
         argv += ["-i"] * self._ask.ignore_case + [f"--regexp={needle}" for needle in self._ask.needles] + ["-"]
         with subprocess.Popen(argv, stdin=fd, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={}) as child:
             assert child.stdout is not None
@@ -212,7 +186,7 @@ class Search:
         for needle in self._needles:
             if needle in part:
                 return True
-        return not self._ascii and not _is_utf8(part)
+        return not self._ascii and not is_utf8(part)
 
     def _decoded(self, part: bytes, start: bool) -> str:
         try:
@@ -300,43 +274,6 @@ class Search:
                     done = number + i
 
 
-def unified(text: str) -> str:
-    """The text with \n as its only line end; a bare \r ends a line only where there is no \n."""
-    if "\r" not in text:
-        return text
-    return text.replace("\r\n", "\n") if "\n" in text else text.replace("\r", "\n")
-
-
-def excerpt(line: str, at: int, width: int) -> str:
-    """The line, or the part of it around index `at`, with marks where it was cut."""
-    if len(line) <= width:
-        return line
-    start = max(0, min(at - width // 4, len(line) - width))
-    left, right = start, len(line) - start - width
-    return (f"[{left} more]…" if left else "") + line[start : start + width] + (f"…[{right} more]" if right else "")
-
-
-def is_binary(first: bytes) -> bool:
-    return _SUSPECT.search(first[:8192]) is not None and bool(text_module().looks_binary(first))
-
-
-def text_module() -> ModuleType:
-    """How the rest of the program reads text; needed only for a hit, or for bytes that are no UTF-8."""
-    from aicli.workspace import text  # and with it dataclasses: 15 ms
-
-    return text
-
-
-def _is_utf8(part: bytes) -> bool:
-    if part.isascii():
-        return True
-    try:
-        part.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
 def names(read: Callable[[int], bytes]) -> Iterator[str]:
     """The names in a stream, each ended by a NUL byte."""
     carry = b""
@@ -348,7 +285,6 @@ def names(read: Callable[[int], bytes]) -> Iterator[str]:
 def main() -> int:
     source, out = sys.stdin.buffer, sys.stdout
     request = Request(**json.loads(source.readline()))
-    sys.path.extend(request.path)
 
     def write(record: list[object]) -> None:
         out.write(json.dumps(record) + "\n")
@@ -371,7 +307,3 @@ def main() -> int:
     write(["end", complete])
     out.flush()
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

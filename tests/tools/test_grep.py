@@ -270,7 +270,7 @@ def test_a_cancelled_search_ends_its_child(state: RunState) -> None:
 
     async def go() -> None:
         task = asyncio.create_task(acall(grep, state, pattern="(a+)+$"))
-        while not alive_with("searcher.py", os.getpid()):
+        while not alive_with("searcher", os.getpid()):
             await asyncio.sleep(0.01)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -278,7 +278,7 @@ def test_a_cancelled_search_ends_its_child(state: RunState) -> None:
 
     start = time.monotonic()
     asyncio.run(go())
-    assert time.monotonic() - start < 5 and not alive_with("searcher.py", os.getpid())
+    assert time.monotonic() - start < 5 and not alive_with("searcher", os.getpid())
 
 
 def test_unreadable_folders_do_not_stop_it(state: RunState) -> None:

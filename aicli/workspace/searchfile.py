@@ -1,0 +1,110 @@
+"""Bytes of files for the search program: opened beneath a root, told from binary, their lines counted."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from types import ModuleType
+
+BLOCK = 64 * 1024
+_SUSPECT = re.compile(rb"\A(?:%PDF|\x89|\xff|GIF|PK|\x1f|BZ|\xfd)|[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]")
+_DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_FILE = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+class Files:
+    """Opens files below a root without following any link; names come folder by folder, so the folder stays open."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._by_fd = os.open in os.supports_dir_fd
+        self._top = os.open(root, _DIRECTORY) if self._by_fd else -1
+        self._folder, self._fd = "", self._top
+
+    def open(self, rel: str) -> tuple[int, int]:
+        """A regular file's descriptor and its size. Raises OSError."""
+        folder, _, name = rel.rpartition("/")
+        if not self._by_fd:
+            fd = os.open(os.path.join(self._root, rel), _FILE)
+        else:
+            if folder != self._folder:
+                self._enter(folder)
+            fd = os.open(name, _FILE, dir_fd=self._fd)
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            os.close(fd)
+            raise OSError("not a regular file")
+        return fd, status.st_size
+
+    def _enter(self, folder: str) -> None:
+        if self._fd != self._top:
+            os.close(self._fd)
+        self._folder, self._fd = "", self._top
+        fd = self._top
+        for part in folder.split("/") if folder else []:
+            try:
+                below = os.open(part, _DIRECTORY, dir_fd=fd)
+            finally:
+                if fd != self._top:
+                    os.close(fd)
+            fd = below
+        self._folder, self._fd = folder, fd
+
+
+class LineNumbers:
+    """Which line a place in a file is on; counts only when asked, for most blocks are passed over."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd, self._place, self._number = fd, 0, 1
+
+    def at(self, place: int) -> int:
+        if self._place >= place:
+            return self._number
+        here = os.lseek(self._fd, 0, os.SEEK_CUR)
+        os.lseek(self._fd, self._place, os.SEEK_SET)
+        while self._place < place:
+            block = os.read(self._fd, min(BLOCK, place - self._place))
+            if not block:
+                break
+            self._number += block.count(b"\n")
+            self._place += len(block)
+        os.lseek(self._fd, here, os.SEEK_SET)
+        return self._number
+
+
+def unified(text: str) -> str:
+    """The text with \n as its only line end; a bare \r ends a line only where there is no \n."""
+    if "\r" not in text:
+        return text
+    return text.replace("\r\n", "\n") if "\n" in text else text.replace("\r", "\n")
+
+
+def excerpt(line: str, at: int, width: int) -> str:
+    """The line, or the part of it around index `at`, with marks where it was cut."""
+    if len(line) <= width:
+        return line
+    start = max(0, min(at - width // 4, len(line) - width))
+    left, right = start, len(line) - start - width
+    return (f"[{left} more]…" if left else "") + line[start : start + width] + (f"…[{right} more]" if right else "")
+
+
+def is_binary(first: bytes) -> bool:
+    return _SUSPECT.search(first[:8192]) is not None and bool(text_module().looks_binary(first))
+
+
+def text_module() -> ModuleType:
+    """How the rest of the program reads text; needed only for a hit, or for bytes that are no UTF-8."""
+    from aicli.workspace import text  # and with it dataclasses: 15 ms
+
+    return text
+
+
+def is_utf8(part: bytes) -> bool:
+    if part.isascii():
+        return True
+    try:
+        part.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
