@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from aicli.models import registry
 from aicli.models.embedded import cache
 from aicli.models.embedded.pull import pull
 from aicli.models.orchestrator import MultiModelOrchestrator
+from aicli.models.probe import Probed, ProbedEmbedder, probe, probe_embedder
 from aicli.models.providers.embedded import EmbeddedModel, absent
 from aicli.runtime import RunOptions
 from aicli.safety.secrets import Keys
@@ -169,23 +170,20 @@ async def _warm(progress: Progress) -> None:
 
 
 def probe_model(model: str, role: str, as_json: bool) -> int:
-    """Prints what a few short requests show. Raises what resolving and asking raise."""
-    from aicli.models import probe  # not needed by the other sub-commands
-
+    """Prints what a few short requests show. Raises what resolving raises."""
     if role not in ("", "fast", "thinking", "embedding"):
         raise UsageError(f"--role {role!r}: it is fast, thinking or embedding")
-    return asyncio.run(_probe(probe, model, role, as_json))
-
-
-async def _probe(probe: Any, model: str, role: str, as_json: bool) -> int:
-    orchestrator = _orchestrator(_settings())
+    found = asyncio.run(_probe(model, role))
     console = Console()
+    console.out_exact(dumped(asdict(found))) if as_json else console.out_text(str(found))
+    return 0
+
+
+async def _probe(model: str, role: str) -> Probed | ProbedEmbedder:
+    orchestrator = _orchestrator(_settings())
     try:
         if role == "embedding":
-            found = await probe.probe_embedder(await orchestrator.embedder(model))
-        else:
-            found = await probe.probe(await orchestrator.resolve(model or role or "fast"))
+            return await probe_embedder(await orchestrator.embedder(model))
+        return await probe(await orchestrator.resolve(model or role or "fast"))
     finally:
         await orchestrator.close()
-    console.out_exact(dumped(found)) if as_json else console.out_text(str(found))
-    return 0
