@@ -13,7 +13,7 @@ from aicli.content.parts import JsonObject
 from aicli.safety import gates, suggest
 from aicli.safety.gates import Target
 from aicli.safety.rules import Rule, RuleSet, host_of, parse_rule, paths_of
-from aicli.safety.shell_rules import Part, parts, read_only
+from aicli.safety.shell_rules import Part, parts, plain_parts, read_only
 from aicli.workspace.root import Workspace
 
 LONG_QUERY = 200
@@ -207,8 +207,8 @@ class Policy:
         for target in self._targets({"cwd": args["cwd"]} if args.get("cwd") else {}):
             if target.wrong:
                 return [Decided(command, Verdict("deny", target.wrong, "outside the workspace"))]
-        found = parts(command) or (Part((None,), command, plain=False),)
         silent = read_only(command, self.workspace, cwd, git=self.sandbox_status != "off") is not None
+        found = plain_parts(command) if silent else parts(command) or (Part((None,), command, plain=False),)
         out: list[Decided] = []
         for part in found:
             if moved := self._moved(part, cwd):

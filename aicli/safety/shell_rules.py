@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from aicli.workspace.protected import is_secret
 if TYPE_CHECKING:
     from aicli.workspace.root import Workspace
 
-__all__ = ["Part", "Plan", "Step", "parts", "read_only"]
+__all__ = ["Part", "Plan", "Step", "parts", "plain_parts", "read_only"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,11 @@ def read_only(command: str, workspace: Workspace | None, cwd: str = "", *, git: 
         else:
             steps.append(Step((whole,), simple.joiner if steps else "", here))
     return Plan(tuple(steps), uses_git) if steps else None
+
+
+def plain_parts(command: str) -> tuple[Part, ...]:
+    """The parts of a line that the strict reader understands, without the larger parser; () for any other line."""
+    return tuple(Part(simple.words, shlex.join(simple.words)) for simple in lex(command) or ())
 
 
 def _moved(simples: tuple[Simple, ...], n: int, here: str, roots: list[str]) -> str:
