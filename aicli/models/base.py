@@ -49,6 +49,8 @@ class ModelInfo:
 
 
 class Model(Protocol):
+    """All that a provider is. Implement these two; nothing needs to be inherited."""
+
     @property
     def info(self) -> ModelInfo: ...
 

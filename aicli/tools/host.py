@@ -49,6 +49,8 @@ class Question:
 
 
 class Host(Protocol):
+    """Whoever can be asked. Implement these three; nothing needs to be inherited."""
+
     @property
     def present(self) -> bool:
         """Is there somebody who can answer?"""
