@@ -15,6 +15,7 @@ from typing import Any
 from aicli import paths, runtime
 from aicli.commands._options import RunFlags, run_options, schema_of, settings_flags
 from aicli.commands._output import Output
+from aicli.commands._pull_offer import built
 from aicli.commands._task import task_text
 from aicli.content.run_result import RunResult
 from aicli.errors import AicliError, UsageError
@@ -139,7 +140,7 @@ async def _run(job: Job, session_id: str, output: Output, signals: _Signals) -> 
         output.console.err(f"note  {said}")
     with contextlib.ExitStack() as at_end:
         host = _host(flags, loaded.settings.ui, output, signals, at_end)
-        session = await runtime.build(loaded, host, options)
+        session = await built(loaded, host, options)
         try:
             _adopt(session, flags, output)
             signals.session = session

@@ -56,17 +56,18 @@ def _small(text: str) -> bool:
 
 
 def may_answer(request: ModelRequest) -> bool:
-    """Not before any look at files that the task names, nor right after a failure, three in a row at most."""
+    """Not before any look at files that the task names, nor while the last thing done has failed, a few times at most."""
     task = request.messages[task_of(request.messages) :]
     if named_files(request) and not any(m.calls for m in request.messages):
         return False
     failed = 0
     for i in range(len(task) - 1, -1, -1):
-        if task[i].role == "tool":
+        for response in task[i].responses:
             acted = any(c.name in ("edit", "write_file") for m in task[:i] for c in m.calls)
-            if not any(has_failed(r) or (acted and ended_badly(r)) for r in task[i].responses):
-                break
-            failed += 1
+            if has_failed(response) or (acted and ended_badly(response)):
+                failed += 1
+            elif response.name not in READ_ONLY:
+                return not 0 < failed <= MOST_FORCED
     return not 0 < failed <= MOST_FORCED
 
 
