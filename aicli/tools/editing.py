@@ -9,7 +9,7 @@ from aicli.tools.base import ToolFailed
 from aicli.tools.files import shown
 from aicli.workspace.closest import Region, closest, holds_numbers
 from aicli.workspace.faults import NotFound
-from aicli.workspace.match import Found, Lines, find
+from aicli.workspace.match import Found, find
 from aicli.workspace.text import Text, decode, encode, split_lines
 
 _REGION_LINES = 12
@@ -118,14 +118,15 @@ def _replace(path: str, text: Text, wanted: Replacement, which: str) -> tuple[Te
     found = find(text.text, wanted.old, wanted.new)
     if found is None:
         raise Missed(path, text.lines, wanted.old, which)
-    lines = Lines(text.text)
-    numbers = [_line(lines, start) for start in found.places]
+    numbers = _line_numbers(text.text, found.places)
     if len(found.places) > 1 and not wanted.all:
         raise ToolFailed(
             f"{which}old_string matches {len(numbers)} places in {path} (lines {_listed(numbers)}); nothing was changed. "
             "Add surrounding lines to make it the only one, or set replace_all."
         )
-    return text.with_text(_replaced(text.text, found)), _words(found, [_line(lines, hit.start) for hit in found.hits])
+    return text.with_text(_replaced(text.text, found)), _words(
+        found, _line_numbers(text.text, [hit.start for hit in found.hits])
+    )
 
 
 def _replaced(raw: str, found: Found) -> str:
@@ -136,10 +137,15 @@ def _replaced(raw: str, found: Found) -> str:
     return "".join([*parts, raw[at:]])
 
 
-def _line(lines: Lines, raw_index: int) -> int:
-    if "\n" in lines.raw or "\r" not in lines.raw:
-        return lines.raw.count("\n", 0, raw_index) + 1
-    return lines.raw.count("\r", 0, raw_index) + 1
+def _line_numbers(raw: str, places: Sequence[int]) -> list[int]:
+    """The 1-based lines of rising indices."""
+    end = "\n" if "\n" in raw else "\r"
+    numbers, line, at = [], 1, 0
+    for place in places:
+        line += raw.count(end, at, place)
+        at = place
+        numbers.append(line)
+    return numbers
 
 
 def _words(found: Found, numbers: list[int]) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from aicli.content.results import DiffDisplay, ToolResult
 from aicli.tools.base import ToolContext, ToolFailed
@@ -23,6 +25,7 @@ PATH_NAMES = {
     "target_file": "path",
     "relative_workspace_path": "path",
 }
+CHANGE_LIMIT = 200_000_000
 _LONE = re.compile("[\ud800-\udfff]")
 
 
@@ -50,17 +53,25 @@ def key_of(files: Workspace, path: str) -> str:
         return files.locate(path).display
 
 
-def current(files: Workspace, path: str) -> bytes | None:
-    """The file's bytes now; None if it is not there."""
+@dataclass(frozen=True, slots=True)
+class Current:
+    """A file as it is now: its bytes, and its version for a write that must not overwrite anything newer."""
+
+    data: bytes
+    version: FileVersion
+
+
+def current(files: Workspace, path: str) -> Current | None:
+    """The file now; None if it is not there. Raises ToolFailed for one too large to be changed in memory."""
     try:
-        return files.read_bytes(path)
+        with files.open_read(path) as file:
+            status = os.fstat(file.fileno())
+            if status.st_size > CHANGE_LIMIT:
+                raise ToolFailed(f"{path} has {status.st_size:,} bytes, too many to change here; use a program for it.")
+            data = file.read()
+            return Current(data, FileVersion(status.st_mtime_ns, len(data), digest(data)))
     except NotFound:
         return None
-
-
-def of_bytes(data: bytes) -> FileVersion:
-    """The version of a content just read, for a write that must not overwrite anything newer."""
-    return FileVersion(0, len(data), digest(data))
 
 
 def shown(text: str) -> str:
@@ -70,14 +81,14 @@ def shown(text: str) -> str:
     return _LONE.sub(lambda m: f"\\x{ord(m[0]) - 0xDC00:02x}" if "\udc80" <= m[0] <= "\udcff" else "\ufffd", text)
 
 
-def change(ctx: ToolContext, path: str, before: bytes | None, after: bytes) -> DiffDisplay:
+def change(ctx: ToolContext, path: str, before: Current | None, after: bytes) -> DiffDisplay:
     """Writes `after` where `before` was just read, keeps the old content for undo, and remembers the new version."""
     files, state = files_of(ctx), ctx.state
     key = key_of(files, path)
     if state.checkpoints:
         state.checkpoints.before(key, state.turn, hashlib.sha256(after).hexdigest())
     try:
-        state.seen[key] = files.write(path, after, expect=None if before is None else of_bytes(before))
+        state.seen[key] = files.write(path, after, expect=before.version if before else None)
     finally:
         if state.checkpoints:
             state.checkpoints.after(key)
@@ -85,9 +96,9 @@ def change(ctx: ToolContext, path: str, before: bytes | None, after: bytes) -> D
     return change_display(files.locate(path).display, before, after)
 
 
-def change_display(path: str, before: bytes | None, after: bytes) -> DiffDisplay:
+def change_display(path: str, before: Current | None, after: bytes) -> DiffDisplay:
     """What a change looks like, without making it."""
-    diff = diff_bytes(path, before, after)
+    diff = diff_bytes(path, before.data if before else None, after)
     return DiffDisplay(
         path=path,
         diff=shown(diff.text),

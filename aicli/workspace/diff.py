@@ -33,17 +33,44 @@ def diff_bytes(path: str, before: bytes | None, after: bytes | None) -> Diff:
 
 def diff_text(path: str, old: str, new: str, *, created: bool = False, deleted: bool = False) -> Diff:
     """From one text to another, by lines; a change of line ends alone is said in words."""
-    a, b = _marked(old), _marked(new)
+    start, tail = _same_ends(old, new)
+    by_cr = "\n" not in old + new
+    a, b = _marked(old[start : len(old) - tail], by_cr), _marked(new[start : len(new) - tail], by_cr)
     head = f"--- {'/dev/null' if created else 'a/' + path}\n+++ {'/dev/null' if deleted else 'b/' + path}\n"
     if a == b:
         return Diff(head + _ends(old, new) if old != new or created or deleted else "", 0, 0)
-    body, added, removed = _hunks(a, b)
+    body, added, removed = _hunks(a, b, old.count("\n", 0, start))
     return Diff(head + body, added, removed)
 
 
-def _marked(text: str) -> list[str]:
+def _same_ends(old: str, new: str) -> tuple[int, int]:
+    """Characters at the start and at the end that need not be looked at: whole lines, but for the context of a diff."""
+    start = old.rfind("\n", 0, _common(old, new)) + 1
+    most = min(len(old), len(new)) - start
+    at = len(old) - min(most, _common(old[start:], new[start:], back=True))
+    for _ in range(CONTEXT + 1):
+        start = old.rfind("\n", 0, max(0, start - 1)) + 1
+        at = old.find("\n", at) + 1 or len(old)
+    return start, len(old) - at
+
+
+def _common(a: str, b: str, *, back: bool = False) -> int:
+    """The length of the common beginning, or of the common end."""
+    low, high = 0, min(len(a), len(b))
+    while low < high:
+        middle = (low + high + 1) // 2
+        x = a[len(a) - middle : len(a) - low] if back else a[low:middle]
+        y = b[len(b) - middle : len(b) - low] if back else b[low:middle]
+        if x == y:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _marked(text: str, by_cr: bool) -> list[str]:
     """The lines, the last one with a mark if it has no line end: so it differs from one that has."""
-    lines = split_lines(text)
+    lines = split_lines(text) if by_cr or "\n" in text else [text.removesuffix("\r")] if text else []
     if text and not text.endswith(("\n", "\r")):
         lines[-1] += "\n\\ No newline at end of file"
     return lines
@@ -55,7 +82,7 @@ def _ends(old: str, new: str) -> str:
     return "\\ Only line ends differ\n"
 
 
-def _hunks(a: list[str], b: list[str]) -> tuple[str, int, int]:
+def _hunks(a: list[str], b: list[str], above: int) -> tuple[str, int, int]:
     top = 0
     while top < min(len(a), len(b)) and a[top] == b[top]:
         top += 1
@@ -74,7 +101,7 @@ def _hunks(a: list[str], b: list[str]) -> tuple[str, int, int]:
         groups = [list(g) for g in difflib.SequenceMatcher(None, x, y, autojunk=False).get_grouped_opcodes(CONTEXT)]
     out, added, removed = [], 0, 0
     for group in groups:
-        out.append(_head(group, begin))
+        out.append(_head(group, above + begin))
         for tag, i1, i2, j1, j2 in group:
             if tag == "equal":
                 out += [" " + line for line in x[i1:i2]]

@@ -105,16 +105,16 @@ def _layers(lines: Lines, old: str, new: str) -> list[_Layer]:
 
 def _found(raw: str, spans: list[tuple[int, int]], news: list[str], how: str) -> Found:
     hits: list[Hit] = []
+    plain = "\r" not in raw
     for (start, stop), new in zip(spans, news, strict=True):
         if not hits or start >= hits[-1].stop:
-            hits.append(Hit(start, stop, with_newlines(new, _newline_at(raw, start, stop))))
+            end = "\n" if plain else _newline_at(raw, start, stop)
+            hits.append(Hit(start, stop, with_newlines(new, end)))
     return Found(tuple(hits), tuple(start for start, _ in spans), how)
 
 
 def _newline_at(raw: str, start: int, stop: int) -> str:
     """The line end to write there: that of the replaced text, else of the line around it, else the file's."""
-    if "\r" not in raw:
-        return "\n"
     if "\n" in raw[start:stop]:
         return newline_of(raw[start:stop])
     end = raw.find("\n", stop)
@@ -145,8 +145,13 @@ def _loose(text: str, old: str) -> list[tuple[int, int]]:
     last = parts.pop()
     inner = [re.escape(p.rstrip(" \t")) for p in parts]
     end = re.escape(last.rstrip(" \t")) + ("(?=[ \t]*(?:\n|\\Z))" if last != last.rstrip(" \t") else "")
-    pattern = "[ \t]*\n".join([*inner, end])
-    return [(m.start(1), m.end(1)) for m in re.finditer(f"(?=({pattern}))", text)]
+    pattern = re.compile("[ \t]*\n".join([*inner, end]))
+    spans = []
+    match = pattern.search(text)
+    while match:
+        spans.append(match.span())
+        match = pattern.search(text, match.start() + 1)
+    return spans
 
 
 def _indented(lines: Lines, text: str, old: str, new: str, how: str) -> list[_Layer]:

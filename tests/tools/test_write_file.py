@@ -74,6 +74,15 @@ def test_what_somebody_changed_since_it_was_read_is_not_overwritten(hands: Hands
     assert "was removed since" in hands.fails("write_file", path="f", content="x")
 
 
+def test_a_large_file_can_be_read_edited_and_replaced(hands: Hands) -> None:
+    path = hands.put("big", b"first\n" + b"a line of 20 bytes.\n" * 1_000_000)
+    hands.ok("read_file", path="big", limit=1)
+    hands.ok("edit", path="big", old_string="first", new_string="second")
+    assert path.stat().st_size == 20_000_007
+    hands.ok("write_file", path="big", content="small\n")
+    assert path.read_bytes() == b"small\n"
+
+
 def test_touching_a_file_is_no_change(hands: Hands) -> None:
     path = hands.put("f", b"one\n")
     hands.ok("read_file", path="f")

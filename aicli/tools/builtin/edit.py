@@ -86,7 +86,7 @@ def _preview(ctx: ToolContext, params: Any) -> Display | None:
     with told():
         before = current(files, params.path)
         try:
-            after = apply(params.path, before, _wanted(params)).data
+            after = apply(params.path, before.data if before else None, _wanted(params)).data
         except Missed as miss:
             raise ToolFailed(str(miss)) from miss
         return change_display(files.locate(params.path).display, before, after)
@@ -129,11 +129,11 @@ def edit(
         key = key_of(files, path)
         before = current(files, path)
         try:
-            done = apply(path, before, wanted)
+            done = apply(path, before.data if before else None, wanted)
         except Missed as miss:
             state.misses[key] = state.misses.get(key, 0) + 1
             raise ToolFailed(miss.full_text() if state.misses[key] >= 2 else str(miss)) from miss
-        stale = key in state.seen and before is not None and not state.seen[key].same(files.version(path))
+        stale = key in state.seen and before is not None and not state.seen[key].same(before.version)
         display = change(ctx, path, before, done.data)
     note = " The file had been changed since you read it; the edit is in its present text." if stale else ""
     verb = "Created" if before is None else "Edited"

@@ -68,6 +68,8 @@ def read_file(
     with told(), files.open_read(path) as file:
         size = os.fstat(file.fileno()).st_size
         head = file.read(SAMPLE)
+        if head is None:
+            raise ToolFailed(f"{path} gives nothing without waiting, so it is not read.")
         if image_type(head):
             return image(path, file, size, ctx.state.images)
         found, note = _window(path, file, size, head, offset, limit)

@@ -16,7 +16,6 @@ from aicli.tools.files import (
     current,
     files_of,
     key_of,
-    of_bytes,
     sizes,
     told,
 )
@@ -37,7 +36,7 @@ def _preview(ctx: ToolContext, params: Any) -> Display | None:
     files = files_of(ctx)
     with told():
         before = current(files, params.path)
-        after, _ = _bytes(params.path, params.content, before)
+        after, _ = _bytes(params.path, params.content, before.data if before else None)
         return change_display(files.locate(params.path).display, before, after)
 
 
@@ -79,15 +78,15 @@ def write_file(ctx: ToolContext, path: str, content: str) -> ToolResult:
         before = current(files, path)
         key = key_of(files, path)
         seen = ctx.state.seen.get(key)
-        if seen is not None and not seen.same(of_bytes(before) if before is not None else None):
+        if seen is not None and not seen.same(before.version if before else None):
             what = "was changed" if before is not None else "was removed"
             del ctx.state.seen[key]
             raise Changed(
                 f"{path} {what} since you last read it (by someone else or by a command); nothing was written. "
                 "Read it again, then write."
             )
-        after, note = _bytes(path, content, before)
-        if before == after:
+        after, note = _bytes(path, content, before.data if before else None)
+        if before is not None and before.data == after:
             return ToolResult.of(f"{path} already has exactly this content; nothing was changed.")
         display = change(ctx, path, before, after)
     size = sizes(after, len(split_lines(content)))
