@@ -42,6 +42,8 @@ _EFFECTS = frozenset({ToolKind.EDIT, ToolKind.DELETE, ToolKind.MOVE, ToolKind.EX
 
 
 class PermissionMode(StrEnum):
+    """Who is asked before something happens, from strict to loose; dont-ask refuses what would be asked."""
+
     PLAN = "plan"
     DEFAULT = "default"
     ACCEPT_EDITS = "accept-edits"
