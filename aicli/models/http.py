@@ -195,6 +195,10 @@ class Http:
             watch.stop()
             await reply.close()
 
+    async def listing(self, call: HttpCall) -> Any:
+        """What a server tells of itself, in three seconds or not at all. Raises ModelError."""
+        return await self.fetch(call, timeout=min(3, self.timeouts.first_byte))
+
     async def fetch(self, call: HttpCall, timeout: float | None = None) -> Any:
         """The JSON body of a plain request; at most `timeout` seconds for the whole. Raises ModelError."""
         try:

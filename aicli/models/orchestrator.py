@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from aicli.content.events import RetryScheduled
-from aicli.errors import AuthFailed, ConfigError, ModelError, NoModelForRole
+from aicli.errors import AuthFailed, ConfigError, ModelError, NetworkFailed, NoModelForRole
 from aicli.models import registry
 from aicli.models.base import Embedder, Model, ModelInfo
 from aicli.models.choice import installed_instead
 from aicli.models.http import Http, Timeouts
-from aicli.models.places import base_url, guessed, is_loopback, listens
+from aicli.models.places import base_url, guessed, is_loopback, listens, owner_of
 from aicli.models.provider import Link, Provider
 from aicli.models.taps import transport
 
@@ -103,7 +103,7 @@ class MultiModelOrchestrator:
         self._cache_dir = cache_dir
         self._models: dict[str, Model] = {}
         self._filled: dict[str, tuple[Provider, str, str]] = {}
-        self._lists: dict[str, list[ModelInfo]] = {}
+        self._lists: dict[str, list[ModelInfo] | ModelError] = {}
 
     @classmethod
     def from_environment(cls) -> MultiModelOrchestrator:
@@ -155,8 +155,14 @@ class MultiModelOrchestrator:
     async def available(self, provider: Provider) -> list[ModelInfo]:
         """The models that the provider's server lists. Raises ModelError."""
         if provider.name not in self._lists:
-            self._lists[provider.name] = await provider.models(self.link(provider))
-        return self._lists[provider.name]
+            try:
+                self._lists[provider.name] = await provider.models(self.link(provider))
+            except NetworkFailed as error:
+                self._lists[provider.name] = error  # it is not asked again for each role
+        found = self._lists[provider.name]
+        if isinstance(found, ModelError):
+            raise found
+        return found
 
     def link(self, provider: Provider) -> Link:
         """The way to the provider's server. Raises AuthFailed without a needed key, ConfigError for one out of bounds."""
@@ -166,7 +172,7 @@ class MultiModelOrchestrator:
         if not url and provider.url_names:
             raise ConfigError(f"{provider.name} has no address", hint=f"Set base_url or {provider.url_names[0]}.")
         key = self._key_for(provider, url)
-        if provider.needs_key and not key and not is_loopback(url):
+        if provider.needs_key and not key and url == provider.base_url:
             raise AuthFailed(
                 f"no key for {provider.name}", hint=f"Set {' or '.join(provider.key_names)} in the environment."
             )
@@ -186,13 +192,11 @@ class MultiModelOrchestrator:
         return self._key(provider.name, url)
 
     def _url(self, provider: Provider) -> str:
-        """The base URL that is set belongs to the provider that is set, or that it names, or to whichever is asked for."""
+        """The base URL that is set belongs to the provider that is set, or that its host names, or to any."""
         wanted = self._settings.base_url
-        owner = self._settings.provider or guessed(wanted)
+        owner = self._settings.provider or owner_of(wanted)
         if wanted and owner in ("", provider.name, *provider.other_names):
             return wanted if "://" in wanted else f"http://{wanted}"
-        if wanted and not self._settings.provider and provider.name == "openai":
-            return wanted
         return base_url(provider, os.environ)
 
     def _chosen(self) -> str:

@@ -75,6 +75,12 @@ _HOSTS = (
 )
 
 
+def owner_of(url: str) -> str:
+    """The provider that alone answers at the address; "" where it may be any, as behind a gateway."""
+    name = guessed(url)
+    return name if name == "ollama" or name not in ("", "openai", "lmstudio") or "api.openai.com" in url else ""
+
+
 def is_loopback(url: str) -> bool:
     host = urlsplit(url).hostname or ""
     if host == "localhost" or host.endswith(".localhost"):

@@ -22,6 +22,9 @@ LONGEST_WAIT = 120.0
 """Seconds; a server that asks for a longer wait ends the request instead."""
 
 
+SMALL_WINDOW = 16_384
+
+
 class Decoder(Protocol):
     """One reply's values to events. Raises ModelError for an error inside a success."""
 
@@ -66,7 +69,7 @@ class WireModel:
         quirks: frozenset[str] = frozenset(),
         window: Callable[[], Awaitable[int | None]] | None = None,
     ) -> None:
-        self.info = info
+        self.info = _sized(info)
         self.quirks = quirks
         self._wire = wire
         self._link = link
@@ -110,7 +113,7 @@ class WireModel:
     async def _learn_window(self) -> None:
         if self.info.window is None and self._replies > 0 and not self._asked_window:
             self._asked_window = True
-            self.info = replace(self.info, window=await self.real_window())
+            self.info = _sized(replace(self.info, window=await self.real_window()))
 
     async def real_window(self) -> int | None:
         """The context in tokens as the server tells it now, None where it tells nothing."""
@@ -134,6 +137,12 @@ class WireModel:
     def _tell(self, event: RetryScheduled) -> None:
         if self._link.on_retry is not None:
             self._link.on_retry(event)
+
+
+def _sized(info: ModelInfo) -> ModelInfo:
+    """Short prompts and tool texts where the window is small."""
+    small = info.window is not None and info.window <= SMALL_WINDOW and info.profile == "full"
+    return replace(info, profile="compact") if small else info
 
 
 def _decoded(decoder: Decoder, values: list[Any]) -> Iterator[StreamEvent]:

@@ -254,6 +254,39 @@ def test_a_base_url_does_not_draw_another_providers_requests() -> None:
     found = orchestrator("http://localhost:11434")
     assert found.link(registry.split("ollama:x")[0]).base_url == "http://localhost:11434"
     assert found.link(registry.split("deepseek:x")[0]).base_url == "https://api.deepseek.com"
+    for gateway in ("http://localhost:4000", "http://box:9999", "http://localhost:1234/v1"):
+        assert orchestrator(gateway).link(registry.split("anthropic:x")[0]).base_url == gateway
+    hosted = orchestrator("https://api.openai.com/v1")
+    assert hosted.link(registry.split("openai:x")[0]).base_url == "https://api.openai.com/v1"
+    assert hosted.link(registry.split("anthropic:x")[0]).base_url == "https://api.anthropic.com"
+
+
+def test_a_server_of_ones_own_needs_no_key() -> None:
+    assert orchestrator("http://10.0.0.5:8000/v1", "openai", key=no_key).link(registry.split("openai:x")[0]).key is None
+
+
+def test_a_server_that_says_nothing_does_not_hold_up_the_roles() -> None:
+    came = []
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        came.append(writer)
+        await reader.read()
+        writer.close()
+        await writer.wait_closed()
+
+    async def roles() -> str:
+        server = await asyncio.start_server(silent, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        found = orchestrator(url, "ollama", first_byte_timeout=0.2)
+        try:
+            return (await found.report())[0].model or ""
+        finally:
+            server.close()
+            await found.close()
+            await asyncio.gather(*(w.wait_closed() for w in came))
+
+    assert asyncio.run(roles()) == "ollama:qwen2.5-coder:7b"
+    assert len(came) == 1
 
 
 def test_real_settings_fit() -> None:

@@ -276,7 +276,7 @@ async def model(name: str, link: Link) -> Model:
 async def models(link: Link) -> list[ModelInfo]:
     """What GET /v1beta/models lists. Raises ModelError."""
     call = HttpCall(versioned(link.base_url, "/models", "/v1beta"), None, headers(link), "GET", asked=link.asked())
-    found = await link.http.fetch(call)
+    found = await link.http.listing(call)
     rows = [(str(m["name"]).removeprefix("models/"), m.get("inputTokenLimit")) for m in found.get("models") or ()]
     return [replace(known(NAME, name), window=window) for name, window in rows]
 

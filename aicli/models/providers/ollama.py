@@ -224,7 +224,7 @@ def capabilities(shown: JsonObject) -> tuple[list[str] | None, int | None]:
 async def models(link: Link) -> list[ModelInfo]:
     """The models that are installed, by /api/tags. Raises ModelError."""
     call = HttpCall(join(link.base_url, "/api/tags"), None, _headers(link), method="GET", asked=link.asked())
-    found = await link.http.fetch(call)
+    found = await link.http.listing(call)
     return [ModelInfo("ollama", str(m.get("name") or m.get("model"))) for m in found.get("models") or ()]
 
 

@@ -326,7 +326,7 @@ async def models(link: Link, profile: Profile) -> list[ModelInfo]:
 
 async def _list(link: Link, profile: Profile) -> list[tuple[JsonObject, int | None]]:
     call = HttpCall(versioned(link.base_url, "/models"), None, headers(link, profile), "GET", asked=link.asked())
-    found = await link.http.fetch(call)
+    found = await link.http.listing(call)
     entries = found.get("data") or found.get("models") or () if isinstance(found, dict) else found
     return [(m, _window(m)) for m in entries if isinstance(m, dict) and m.get("id")]
 

@@ -255,7 +255,7 @@ async def model(name: str, link: Link) -> Model:
 async def models(link: Link) -> list[ModelInfo]:
     """What GET /v1/models lists. Raises ModelError."""
     call = HttpCall(versioned(link.base_url, "/models"), None, headers(link), "GET", asked=link.asked())
-    found = await link.http.fetch(call)
+    found = await link.http.listing(call)
     return [known(NAME, str(m["id"])) for m in found.get("data") or ()]
 
 
