@@ -18,6 +18,8 @@ class Value(BaseModel):
 
 
 class TextPart(Value):
+    """What is said, by either side."""
+
     type: Literal["text"] = "text"
     text: str
     meta: Meta = {}
