@@ -10,7 +10,7 @@ from aicli.models.dialects.hermes import settle
 from aicli.models.dialects.reader import Family, Read, Reader, wait_for
 
 _LIST = re.compile(r"\s*(?:\{|\])")
-_LINE = re.compile(r"([^\s{}<>\[\]]{1,128})[ \t]*\r?\n\s*(?=(\{)|)")
+_LINE = re.compile(r"([^\s{}<>\[\]]{1,128})[ \t]*\r?\n\s*(?=(\{\s*["'}])|)")
 
 
 def _functools(reader: Reader, opener: str) -> Generator[None, None, bool]:
@@ -47,7 +47,7 @@ def _named_line(reader: Reader, opener: str) -> Generator[None, None, bool]:
     if reader.began or not reader.line_start:
         return False
     name = opener.rstrip("\n")
-    head = yield from wait_for(reader.source, re.compile(r"\s*(?=\{)"), 32)
+    head = yield from wait_for(reader.source, re.compile(r"\s*(?=\{\s*[\"'}])"), 32)
     if head is None or not reader.tools.find(name):
         return False
     reader.source.unread(opener)
