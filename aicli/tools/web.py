@@ -48,29 +48,30 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What the settings allow: internal host:port pairs, and a proxy ("" for none)."""
+    """What the settings allow: internal host:port pairs, a proxy ("" for none), and the seconds for one answer."""
 
     allow_hosts: tuple[str, ...] = ()
     proxy: str = ""
+    seconds: float = SECONDS
 
 
 async def fetch(url: str, reach: Reach, headers: Mapping[str, str] | None = None) -> Page:
-    """GET, following redirects on the same site. Raises AddressRefused, WebFailed, Elsewhere; takes SECONDS at most."""
+    """GET, following redirects on the same site. Raises AddressRefused, WebFailed, Elsewhere. Takes `reach.seconds`."""
     try:
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(reach.seconds):
             return await _follow(parse(url), reach, dict(headers or {}))
     except TimeoutError:
-        raise WebFailed(f"no complete answer within {SECONDS:.0f} s") from None
+        raise WebFailed(f"no complete answer within {reach.seconds:g} s") from None
 
 
 async def post(url: str, reach: Reach, headers: Mapping[str, str], body: bytes) -> Page:
     """POST to a fixed service; redirects are not followed. Raises as `fetch`."""
     target = parse(url)
     try:
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(reach.seconds):
             return (await _request(target, reach, dict(headers), body))[0]
     except TimeoutError:
-        raise WebFailed(f"no complete answer within {SECONDS:.0f} s") from None
+        raise WebFailed(f"no complete answer within {reach.seconds:g} s") from None
 
 
 async def _follow(target: Target, reach: Reach, headers: dict[str, str]) -> Page:
