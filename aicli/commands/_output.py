@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 import traceback
 from collections.abc import Callable
@@ -164,7 +165,10 @@ class Output:
     def close(self) -> None:
         """For `finally`: a run that neither finished nor failed by the book still has its result line."""
         if not self._done:
-            self.finish(self._cut("error_during_execution", 1, ErrorInfo(type="internal", message="a fault of aicli")))
+            fault = sys.exc_info()[1]
+            message = f"{type(fault).__name__}: {fault}" if fault else "the run did not end by the book"
+            self._shown = True  # whoever catches the fault says its line
+            self.finish(self._cut("error_during_execution", 1, ErrorInfo(type="internal", message=message)))
         self._close_file()
 
     def _close_file(self) -> None:

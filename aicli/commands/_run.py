@@ -165,11 +165,11 @@ def _adopt(session: runtime.Session, flags: RunFlags, output: Output) -> None:
 def _host(flags: RunFlags, ui: UiSettings, output: Output, signals: _Signals, at_end: contextlib.ExitStack) -> Host:
     """The terminal, if there is one to show the run on and to ask at; else nobody."""
     if headless(flags) or flags.verbose or flags.no_markdown or ui.plain or not is_terminal(sys.stdout):
-        return HeadlessHost() if headless(flags) else _asking()
+        return HeadlessHost() if headless(flags) else _asking(ui, output)
     from aicli.ui.live import LiveTaskListRenderer
 
     if not LiveTaskListRenderer.usable():
-        return _asking()
+        return _asking(ui, output)
     stop = functools.partial(signals, signal.SIGINT)
     live = LiveTaskListRenderer(language=ui.language, bell=ui.bell, on_stop=stop)
     at_end.callback(live.stage.close)
@@ -177,9 +177,12 @@ def _host(flags: RunFlags, ui: UiSettings, output: Output, signals: _Signals, at
     return live.host
 
 
-def _asking() -> Host:
-    """Questions on a terminal that can't be drawn on."""
-    return HeadlessHost()
+def _asking(ui: UiSettings, output: Output) -> Host:
+    """Questions as lines on stderr, on a terminal that can't or shan't be drawn on."""
+    from aicli.commands._lines import LineHost, LineReader
+    from aicli.ui.words import Words
+
+    return LineHost(LineReader(sys.stdin.fileno()), output.console, Words(ui.language))
 
 
 def _free_id(flags: RunFlags, session_id: str) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.e2e.process import REPOSITORY, Ran, aicli, environment
+from tests.e2e.process import BOUND, REPOSITORY, Ran, aicli, environment, start
 from tests.support.model_server import ModelServer
 from tests.support.model_server_steps import call, cut, error, text, think, usage
 
@@ -144,3 +146,24 @@ def test_a_one_shot_run_imports_no_screen() -> None:
             stdin=subprocess.DEVNULL,
         )
     assert done.stdout == "ok\n" and done.stderr.endswith("0 []\n"), done
+
+
+def test_where_stdin_and_stderr_are_a_terminal_it_asks(isolated: Path) -> None:
+    """stdout may go to a file meanwhile."""
+    for answer, there in ((b"y\n", True), (b"n no thanks\n", False)):
+        master, slave = pty.openpty()
+        path = f"f{there}.txt"
+        with ModelServer([[call("write_file", path=path, content="x")], "done"]) as server:
+            process = start("agent", "run", "general", "x", server=server, stdin=slave, stderr=slave)
+            os.close(slave)
+            seen = b""
+            while b"once" not in seen:
+                seen += os.read(master, 4096)
+            os.write(master, answer)
+            out = process.stdout.read() if process.stdout else b""
+            assert (process.wait(BOUND), out) == (0, b"done\n"), seen
+            told = json.dumps(server.bodies[1]["messages"][-1])
+        os.close(master)
+        assert (isolated / path).exists() == there
+        assert ("no thanks" in told) != there
+        assert b"ask   " in seen and b"\x1b" not in seen
