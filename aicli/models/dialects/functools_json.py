@@ -10,7 +10,7 @@ from aicli.models.dialects.hermes import settle
 from aicli.models.dialects.reader import Family, Read, Reader, wait_for
 
 _LIST = re.compile(r"\s*(?:\{|\])")
-_LINE = re.compile(r"([^\s{}<>\[\]]{1,128})[ \t]*\r?\n\s*(?=(\{\s*["'}])|)")
+_LINE = re.compile(r"([^\s{}<>\[\]]{1,128})[ \t]*\r?\n\s*(?=(\{\s*[\"'}])|)")
 
 
 def _functools(reader: Reader, opener: str) -> Generator[None, None, bool]:

@@ -13,7 +13,7 @@ from aicli.models.dialects.reader import CUT_OFF, Family, Read, Reader, stray, w
 from aicli.models.dialects.source import markers
 from aicli.models.dialects.typed import convert
 
-_HEAD = re.compile(r"\s*(?:call\s*:\s*)?([^\s:{}<>\[\]\"'`]{1,128})\s*(?=\{)|\s*(?=[\[{]\s*[{\"'])")
+_HEAD = re.compile(r"\s*:?\s*(?:call\s*:\s*)?([^\s:{}<>\[\]\"'`]{1,128})\s*(?=\{)|\s*(?=[\[{]\s*[{\"'])")
 _BARE_HEAD = re.compile(r"([^\s:{}<>\[\]\"'`]{1,128})\s*(?=\{)")
 
 
@@ -234,7 +234,7 @@ def _unescape(match: re.Match[str]) -> str:
 
 def _bare(reader: Reader, opener: str) -> Generator[None, None, bool]:
     """`call:f{…}` whose tag was lost."""
-    if not (reader.line_start or reader.after_call):
+    if opener == "call:" and not (reader.line_start or reader.after_call):
         return False
     head = yield from wait_for(reader.source, _BARE_HEAD, 160)
     if head is None or not reader.tools.find(head.group(1)):
@@ -256,6 +256,6 @@ def _functiongemma(tools: Tools) -> Mapping[str, Read]:
 
 
 FAMILIES = (
-    Family("gemma4", _gemma4, loose=lambda tools: {"call:": _bare}, aliases=("gemma",)),
+    Family("gemma4", _gemma4, loose=lambda tools: {"call:": _bare, "<call>": _bare}, aliases=("gemma",)),
     Family("functiongemma", _functiongemma, aliases=("function_gemma",)),
 )

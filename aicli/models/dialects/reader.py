@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from aicli.content.parts import JsonObject
 from aicli.content.stream import CallDelta, Relabelled, StreamEvent, TextDelta, ThinkingDelta
 from aicli.models.dialects.calls import Call, Tools, arguments
 from aicli.models.dialects.jsontext import Balance, dumps, read
@@ -61,7 +62,7 @@ class Reader:
     _space: list[str] = field(default_factory=list)
     _trim: bool = False
     _count: int = 0
-    _latest: Call | None = None
+    _latest: list[tuple[str, JsonObject, str]] | None = None  # the block of calls that nothing has followed yet
     said: bool = False  # some content has been said that an orphan closer would make thinking
     thought: bool = False  # the thinking that is open has said something
     second_looks: int = 8  # how often text may still be read twice because its block never ended as it seemed to
@@ -113,23 +114,25 @@ class Reader:
         self._trim = True
         self.last = "\n"
 
-    def call(self, calls: Sequence[Call], dialect: str, *, echo: bool = False) -> None:
-        """Unmistakable calls. They end thinking. `echo`: they had no opener of their own, so a repetition is none."""
+    def call(self, calls: Sequence[Call], dialect: str) -> None:
+        """Unmistakable calls. They end thinking. A block that only repeats the one right before it is an echo."""
         self.mark()
         self.thinking = False
         self.began = True
         self._settle(False)
+        if self._echoes(calls):
+            return
+        self._latest = [(call.name, call.args, call.id) for call in calls]
         for call in calls:
-            if echo and self._latest and (call.name, call.args) == (self._latest.name, self._latest.args):
-                continue
             self.sure_calls += 1
             self._emit(self._delta(call, dialect))
-            self._latest = call
+
+    def _echoes(self, calls: Sequence[Call]) -> bool:
+        return bool(calls) and not calls[0].raw and self._latest == [(c.name, c.args, c.id) for c in calls]
 
     def maybe(self, calls: Sequence[Call], text: str, dialect: str) -> None:
         """Calls without markup: they count at the end, unless an unmistakable call has come or comes."""
-        echo = self._latest and len(calls) == 1 and calls[0].name == self._latest.name
-        if echo and self._latest and calls[0].args == self._latest.args:
+        if self._echoes(calls):
             self.mark()
         elif self.sure_calls or self.thinking or _ILLUSTRATES(self.last.rstrip().rsplit("\n", 1)[-1]):
             self.plain(text)

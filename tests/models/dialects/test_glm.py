@@ -53,11 +53,51 @@ CASES = [
     case(f"The <tool_call> tag.\n{PARIS}", weather(), content="The <tool_call> tag."),
     case("<tool_call>get_weather is a tool", content="<tool_call>get_weather is a tool"),
     case("<tool_call>获取天气<arg_key>城市</arg_key><arg_value>北京 🌧</arg_value></tool_call>", ("获取天气", {"城市": "北京 🌧"})),
+    case('<tool_call>get_weather\n{"city": "Paris"}\n<tool_call>get_weather\n{"city": "Paris"}</tool_call>', weather()),
+    case('I run it.<user>\n{"name": "bash", "arguments": {"command": "ls"}}\n</user>', ("bash", {"command": "ls"}), content="I run it."),
+    case("<user>hello</user>", content="<user>hello</user>"),
+    case("<tool_calls>\n<tool_call>get_time<tool_sep>\n</tool_call>\n</tool_calls>", ("get_time", {})),
     case(PARIS, content=PARIS, tools=()),
     case(PARIS, weather(), dialect="glm-4.7"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("each", CASES, ids=repr)
+def ifm(name: str, *pairs: tuple[str, str, str]) -> str:
+    types = [f"<ifm|arg_type>{t}</ifm|arg_type>" if t else "" for _, t, _ in pairs]
+    inner = "".join(
+        f"<ifm|arg_key>{k}</ifm|arg_key>{t}<ifm|arg_value>{v}</ifm|arg_value>"
+        for (k, _, v), t in zip(pairs, types, strict=True)
+    )
+    return f"<ifm|tool_call>{name}{inner}</ifm|tool_call>"
+
+
+IFM = ifm("get_weather", ("city", "", "Paris"))
+HORIZON = [
+    case(f"<ifm|tool_calls>{IFM}</ifm|tool_calls>", weather()),
+    case(
+        f"Before <ifm|tool_calls>{IFM}\n{ifm('get_time')}</ifm|tool_calls> after.",
+        weather(),
+        ("get_time", {}),
+        content="Beforeafter.",
+    ),
+    case(ifm("calc", ("n", "integer", "2"), ("text", "string", "2")), ("calc", {"n": 2, "text": "2"})),
+    case(ifm("teleport", ("to", "integer", "2"), ("how", "string", "2")), ("teleport", {"to": 2, "how": "2"})),
+    case(
+        '<ifm|tool_calls><ifm|tool_call>{"name": "get_weather", "arguments": {"city": "Paris"}}</ifm|tool_call></ifm|tool_calls>',
+        weather(),
+    ),
+    case(f"<ifm|tool_calls>{IFM}", weather()),
+    case(IFM, weather()),
+    case(f"<think>Hm</think><ifm|tool_calls>{IFM}</ifm|tool_calls>", weather(), reasoning="Hm"),
+    case(
+        "<ifm|tool_calls><ifm|tool_call>get_weather<ifm|arg_key>city</ifm|arg_key><ifm|arg_value>Pa",
+        unreadable=("get_weather",),
+        problem="never ended",
+    ),
+    case(f"<ifm|tool_calls>{IFM}</ifm|tool_calls>", weather(), dialect="k2_horizon"),
+]
+
+
+@pytest.mark.parametrize("each", [*CASES, *HORIZON], ids=repr)
 def test_glm(each: Case) -> None:
     check(each)

@@ -26,6 +26,9 @@ CASES = [
     case(f"<tool_call>\n{PARIS[:-1]}\n</tool_call>", weather()),
     case(f"<tool_call>\n{PARIS[:-1]},}}\n</tool_call>", weather()),
     case(f"<tool_call>{PARIS}</tool_call></tool_call>", weather()),
+    case(f"<tool_call>{PARIS}</tool_call>\n<tool_call>{PARIS}</tool_call>", weather()),
+    case(f"<tool_call>{PARIS}</tool_call>{PARIS}</tool_call>", weather()),
+    case(f"<tool_call>[{TIME}, {TIME}]</tool_call>", ("get_time", {}), ("get_time", {})),
     case(f"<tool_call>\n```json\n{PARIS}\n```\n</tool_call>", weather()),
     case(
         '<tool_call>{"name": "write_file", "arguments": {"path": "a", "content": "x </tool_call> y"}}</tool_call>',

@@ -34,7 +34,7 @@ from tests.support.counts import count
 ALL: list[Case] = [
     *test_hermes.CASES, *test_qwen_xml.CASES, *test_json_text.CALLS, *test_json_text.ANSWERS, *test_thinking.CASES,
     *test_pythonic.BARE, *test_pythonic.LFM2, *test_pythonic.OLMO, *test_mistral.CASES, *test_deepseek.TOKENS,
-    *test_deepseek.DSML, *test_harmony.HARMONY, *test_harmony.MUSE, *test_glm.CASES, *test_kimi.K2, *test_kimi.K3,
+    *test_deepseek.DSML, *test_harmony.HARMONY, *test_harmony.MUSE, *test_glm.CASES, *test_glm.HORIZON, *test_kimi.K2, *test_kimi.K3,
     *test_invoke.CASES, *test_invoke.M3, *test_gemma.GEMMA, *test_gemma.FUNCTION_GEMMA, *test_llama3.LLAMA3,
     *test_llama3.FUNCTIONARY, *test_llama3.FUNCTOOLS, *(each for group in test_special_tokens.GROUPS for each in group),
 ]  # fmt: skip
