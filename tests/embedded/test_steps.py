@@ -81,6 +81,16 @@ def test_the_listing_before_the_first_task_and_the_frame_are_left_out() -> None:
     assert chat[0]["content"] == "Notes:\n# Remembered facts\n\n- tabs, never spaces\nFiles: a.txt\nRequest: Say hi"
 
 
+def test_a_long_history_is_cut_short_from_its_oldest_result_on() -> None:
+    reads = [exchange("shell", f"{n} " + "长文" * 1_000, command=f"cat {n}") for n in range(9)]
+    request = asked("数一数", *(m for pair in reads for m in pair))
+    chat = steps.dialogue(request, "")
+    assert len(chat[2]["content"]) < 500
+    assert len(chat[-1]["content"]) > 2_000
+    assert sum(steps._weight(m["content"]) for m in chat) <= steps.MOST_WEIGHT
+    assert chat[0]["content"] == "Request: 数一数"
+
+
 def test_only_the_tools_it_was_shown_are_offered_beside_many_others() -> None:
     others = tuple(spec(f"other{n}") for n in range(7))
     assert steps.offered(asked("x", tools=TOOLS + others)) == TOOLS

@@ -10,6 +10,7 @@ from aicli.content.messages import Message
 from aicli.content.parts import FunctionCallPart, FunctionResponsePart
 
 MOST_LINES = 300
+_SHOWS = re.compile(r"\s*(python3?|cat|wc|head|tail|grep|ls|pytest|node|sh|bash) [^>|&;]*$")
 _NUMBERED = re.compile(r"^\s*(\d+)(?:\t|: |\||→)(.*)$")
 
 
@@ -32,10 +33,16 @@ def seen(messages: Sequence[Message]) -> Seen:
         for call in message.calls:
             answer = answers.get(call.id)
             if call.name == "shell":
-                found.stale.update(found.texts)
+                command = str(call.args.get("command", ""))
+                found.stale.update(p for p in found.texts if _may_change(command, p))
             elif answer is not None and not answer.is_error:
                 _follow(found, call, answer)
     return found
+
+
+def _may_change(command: str, path: str) -> bool:
+    """Might the command have changed the file? Running or showing it does not."""
+    return (path in command or "*" in command) and not _SHOWS.match(command)
 
 
 def _follow(seen: Seen, call: FunctionCallPart, answer: FunctionResponsePart) -> None:

@@ -78,6 +78,7 @@ class Engine:
         with self._lock:
             if self._child is not None and self._child.poll() is None:
                 return
+            _discard(self._child)
             library = library_folder()
             self.fresh = True
             options = {
@@ -115,19 +116,24 @@ class Engine:
         with self._lock:
             child, self._child = self._child, None
             atexit.unregister(self.close)
-        if child is None:
-            return
-        child.kill()
-        for pipe in (child.stdin, child.stdout):
-            if pipe is not None:
-                try:
-                    pipe.close()
-                except OSError:
-                    continue
-        try:
-            child.wait(5)
-        except subprocess.TimeoutExpired:
-            return
+        _discard(child)
+
+
+def _discard(child: subprocess.Popen[bytes] | None) -> None:
+    """Ends the process, if it hasn't, and lets go of its pipes."""
+    if child is None:
+        return
+    child.kill()
+    try:
+        child.wait(5)
+    except subprocess.TimeoutExpired:
+        return
+    for pipe in (child.stdin, child.stdout):
+        if pipe is not None:
+            try:
+                pipe.close()
+            except OSError:
+                continue
 
 
 def _await_address(child: subprocess.Popen[bytes], options: dict[str, object], address: Future[str]) -> None:

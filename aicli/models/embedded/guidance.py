@@ -31,9 +31,12 @@ READ_ONLY = frozenset({"ls", "read_file", "grep", "glob", "read_many_files"})
 def step_grammar(request: ModelRequest, *, after: str = "") -> str:
     """What may be said next: a call of one offered tool, or the answer, unless the last step failed.
 
-    `after` names the tool whose call was just repeated: not that one again, and after a repeated look only the answer.
+    `after` names the tool whose call was just repeated: not that one again, and after a repeated look no other look.
     """
-    tools = () if after in READ_ONLY else tuple(t for t in offered(request) if t.name != after)
+    free = may_answer(request)
+    tools = tuple(t for t in offered(request) if t.name != after)
+    if after in READ_ONLY:
+        tools = () if free else tuple(t for t in tools if t.name not in READ_ONLY)
     grammar = Grammar()
     known = seen(request.messages)
     rewritable = any(t.name == "write_file" for t in tools)
@@ -44,7 +47,7 @@ def step_grammar(request: ModelRequest, *, after: str = "") -> str:
                     grammar.edit(path, text)
         else:
             grammar.step(tool.name, _arguments(tool, request, known, grammar))
-    if not tools or (request.tool_choice in ("auto", "none") and (after or may_answer(request))):
+    if not tools or (request.tool_choice in ("auto", "none") and (free or (after and after not in READ_ONLY))):
         rule = grammar.schema(request.output_schema) if request.output_schema is not None else "string"
         grammar.step(ANSWER, [("text", rule, True)])
     return grammar.text()

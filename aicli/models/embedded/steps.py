@@ -28,6 +28,8 @@ MOST_OTHERS = 3
 MOST_LISTED = 60
 RESULT_CHARS = 2_400
 REPEATED_CHARS = 600
+MOST_WEIGHT = 4_800
+OLD_CHARS = 300
 _PREFACES = ("Files here:\n", "The folder is empty.")
 _FRAME = "You are aicli,"
 _MISUSED = re.compile(
@@ -109,7 +111,26 @@ def dialogue(request: ModelRequest, files_line: str) -> Chat:
                 acted = acted or call.name in ("edit", "write_file")
             if message.text and not message.calls:
                 _add(chat, "assistant", step_text(ANSWER, {"text": message.text}))
-    return chat
+    return _fitted(chat)
+
+
+def _fitted(chat: Chat) -> Chat:
+    """The same dialogue with its oldest results and steps cut short, where the whole would not fit the window."""
+    over = sum(_weight(m["content"]) for m in chat) - MOST_WEIGHT
+    fitted = list(chat)
+    for i in range(1, len(chat) - 1):
+        if over <= 0:
+            break
+        short = shortened(chat[i]["content"], OLD_CHARS) if chat[i]["role"] == "user" else chat[i]["content"]
+        over -= _weight(chat[i]["content"]) - _weight(short)
+        fitted[i] = {**chat[i], "content": short}
+    return fitted
+
+
+def _weight(text: str) -> int:
+    """About its tokens: a wide character is one, of others three make one."""
+    wide = sum(1 for c in text if ord(c) > 0x2E7F)
+    return wide + (len(text) - wide) // 3
 
 
 def plain(request: ModelRequest) -> Chat:
