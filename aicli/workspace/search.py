@@ -99,7 +99,8 @@ def search(
     ended = False
     with child.stdout as out:
         for record in out:
-            ended = _take(found, json.loads(record)) or ended
+            if record.endswith(b"\n"):  # the last may be cut when the child was ended
+                ended = _take(found, json.loads(record)) or ended
     over.set()
     child.kill()
     child.wait()

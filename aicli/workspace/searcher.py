@@ -288,6 +288,7 @@ def main() -> int:
 
     def write(record: list[object]) -> None:
         out.write(json.dumps(record) + "\n")
+        out.flush()  # what was found counts, should this process be ended
 
     search, files, complete = Search(request, write), Files(request.root), True
     for rel in names(source.read):
@@ -305,5 +306,4 @@ def main() -> int:
         except OSError as e:
             write(["skip", rel, e.strerror or str(e)])
     write(["end", complete])
-    out.flush()
     return 0

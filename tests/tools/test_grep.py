@@ -254,10 +254,12 @@ def test_invalid_patterns_are_explained(state: RunState) -> None:
 def test_a_catastrophic_pattern_ends(state: RunState, monkeypatch: pytest.MonkeyPatch) -> None:
     from aicli.workspace.search import request, search
 
-    put("a", "a" * 40 + "!\n")
+    put("a", "aaa\n")
+    put("b", "a" * 40 + "!\n")
     start = time.monotonic()
-    found = search(request(Path.cwd(), r"(a+)+$"), ["a"], limit=0.5)
+    found = search(request(Path.cwd(), r"(a+)+$"), ["a", "b"], limit=0.5)
     assert found.timed_out and not found.complete and time.monotonic() - start < 3
+    assert [line.path for line in found.lines] == ["a"]
 
 
 def test_a_cancelled_search_ends_its_child(state: RunState) -> None:
