@@ -8,6 +8,7 @@ import pytest
 
 from aicli.clean import REDACTED, Redactor, Sanitiser, escape_json, sanitise
 from tests.support.counts import count
+from tests.support.figures import figure
 
 SEQUENCES = {
     "csi": "\x1b[2J",
@@ -94,6 +95,8 @@ def test_fuzzed_strings_hold_no_control_and_keep_their_text() -> None:
         assert shown == sanitise(text)
         assert not raw(shown)
         assert all(w in shown for w in words)
+    kinds = f"65 control bytes, {len(SEQUENCES)} kinds of sequence cut at each character"
+    figure("G8", f"{kinds}, {count(400, 10_000)} fuzzed strings: 0 raw control bytes, text kept")
 
 
 KEYS = (

@@ -7,11 +7,11 @@ import shutil
 import subprocess
 import tempfile
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from aicli.safety.confined import Confined, Status
-from aicli.safety.masks import Masks
+from aicli.safety.masks import Hold, Masks
 from aicli.safety.sandbox_paths import (
     IN_GIT,
     PROTECTED_FILES,
@@ -22,6 +22,7 @@ from aicli.safety.sandbox_paths import (
     within,
 )
 from aicli.safety.seccomp import filter_bytes
+from aicli.safety.secrets import SYSTEM_PATH
 
 _ROOT_ONLY = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus")
 _ROOT_SECRETS = ("/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/etc/gshadow-")
@@ -38,7 +39,9 @@ def works(program: str) -> bool:
     """Can it make namespaces here? Runs it once, some milliseconds."""
     argv = [program, "--unshare-all", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "true"]
     try:
-        return subprocess.run(argv, capture_output=True, timeout=_PROBE_SECONDS).returncode == 0
+        return (
+            subprocess.run(argv, env={"PATH": SYSTEM_PATH}, capture_output=True, timeout=_PROBE_SECONDS).returncode == 0
+        )
     except (OSError, subprocess.TimeoutExpired):
         return False
 
@@ -81,10 +84,9 @@ class Bubblewrap:
         words += self._hidden(network, env)
         words += self._roots(writable)
         fds: list[int] = []
-        release = None
-        if writable:
-            release = self._masks.hold()
-            words += self._protected()
+        hold = self._masks.hold() if writable else None
+        if hold is not None:
+            words += self._protected(hold)
         for folder in self._view.hidden_inside:
             words += ["--tmpfs", folder]
         if self._filter:
@@ -92,13 +94,13 @@ class Bubblewrap:
             words += ["--seccomp", str(fds[-1])]
         words += ["--chdir", str(cwd), "--", *argv]
 
-        return Confined(words, {**env, "TMPDIR": "/tmp"}, tuple(fds), lambda: self._ended(fds, release))
+        return Confined(words, {**env, "TMPDIR": "/tmp"}, tuple(fds), lambda: self._ended(fds, hold))
 
-    def _ended(self, fds: list[int], release: Callable[[], None] | None) -> None:
+    def _ended(self, fds: list[int], hold: Hold | None) -> None:
         while fds:
             os.close(fds.pop())
-        if release is not None:
-            release()
+        if hold is not None:
+            hold.release()
 
     def _hidden(self, network: bool, env: Mapping[str, str]) -> list[str]:
         words = ["--bind", self._temporary, "/tmp"]
@@ -125,21 +127,25 @@ class Bubblewrap:
                 words += ["--ro-bind", shared, shared]
         return words
 
-    def _protected(self) -> list[str]:
+    def _protected(self, hold: Hold) -> list[str]:
         words: list[str] = []
         for root in self._view.writable:
             names = list(PROTECTED_FILES) + (list(SHELL_FILES) if root == self._view.home else [])
             for name in PROTECTED_FOLDERS:
-                words += self._folder(os.path.join(root, name), own_git=name == ".git")
+                words += self._folder(os.path.join(root, name), hold)
             for name in names:
-                words += self._file(os.path.join(root, name))
+                words += self._file(os.path.join(root, name), hold)
         return words
 
-    def _folder(self, path: str, *, own_git: bool) -> list[str]:
+    def _folder(self, path: str, hold: Hold) -> list[str]:
+        own_git = os.path.basename(path) == ".git"
         if os.path.islink(path):
             return []  # a link can't be mounted over; what it leads to outside is read-only anyway
         if not os.path.exists(path):
-            self._masks.made(path)
+            if own_git:  # git init may make one
+                hold.fresh(path)
+                return []
+            hold.made(path)
             return ["--ro-bind", self._empty, path]
         if not own_git or not os.path.isdir(path):
             return ["--ro-bind", path, path]
@@ -149,17 +155,17 @@ class Bubblewrap:
             if os.path.exists(inner) and not os.path.islink(inner):
                 words += ["--ro-bind", inner, inner]
             elif name == "hooks":
-                self._masks.made(inner)
+                hold.made(inner)
                 words += ["--ro-bind", self._empty, inner]
-        self._masks.unwanted(os.path.join(path, "commondir"))
+        hold.unwanted(os.path.join(path, "commondir"))
         return words
 
-    def _file(self, path: str) -> list[str]:
+    def _file(self, path: str, hold: Hold) -> list[str]:
         if os.path.islink(path):
             return []
         if os.path.exists(path):
             return ["--ro-bind", path, path]
-        self._masks.made(path)
+        hold.made(path)
         return ["--ro-bind", self._empty, path]  # a folder: git add passes it by, and nothing can be written to it
 
 

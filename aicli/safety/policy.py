@@ -12,7 +12,7 @@ from aicli.content.kinds import PermissionMode, ToolKind, Verdict
 from aicli.content.parts import JsonObject
 from aicli.safety import gates, suggest
 from aicli.safety.gates import Target
-from aicli.safety.rules import Rule, RuleSet, host_of, parse_rule, paths_of
+from aicli.safety.rules import READS, Rule, RuleSet, host_of, parse_rule, paths_of
 from aicli.safety.shell_rules import Part, parts, plain_parts, read_only
 from aicli.workspace.root import Workspace
 
@@ -82,6 +82,11 @@ class Policy:
     def allow_for_session(self, rule: str) -> None:
         """Adds an allow rule until the run ends. Raises ConfigError for one that can't be parsed."""
         self._session.append(parse_rule(rule, known=[rule.partition("(")[0]]))
+
+    def may_read(self, path: str) -> bool:
+        """False where a deny rule for reading takes the path: for tools that read many files by one call."""
+        rules = [r for r in self.rules.deny if r.spec and (r.tool == "read" or r.tool in READS)]
+        return not rules or self.workspace is None or not any(self._names(r, path) for r in rules)
 
     def covers(self, rule: str, name: str, kind: ToolKind, args: JsonObject) -> bool:
         """Would this rule let a call pass that is asked about without it? For showing what a new rule would mean."""

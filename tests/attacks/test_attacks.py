@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.attacks.run import CASES, run_case
+from tests.support.figures import figure
 
 ROOT = Path(__file__).parent.parent.parent
 NEEDS_BWRAP = {"D23", "D24", "D25", "D28"}
@@ -65,6 +67,12 @@ def as_other() -> dict[str, dict[str, object]]:
         shutil.rmtree(folder, ignore_errors=True)
     assert done.returncode == 0, done.stderr
     found: dict[str, dict[str, object]] = json.loads(done.stdout.splitlines()[-1])
+    if not any(f["escaped"] for f in found.values()):
+        numbers = [re.findall(r"\d+", str(f["line"])) for f in found.values()]
+        tried, asked = (sum(int(n[at]) for n in numbers) for at in (0, 2))
+        figure(
+            "G1", f"{len(found)} cases, as root and as another user; each {tried} attempts, {asked} asked, 0 escaped"
+        )
     return found
 
 

@@ -21,6 +21,7 @@ from aicli.workspace.root import Workspace
 from tests.attacks.grammar import command
 from tests.safety.conftest import tree, workspace  # noqa: F401  (fixtures)
 from tests.support.counts import count
+from tests.support.figures import figure
 
 LISTED = {*PROGRAMS, "find", "sed", "git"}
 DRIVER = """
@@ -76,6 +77,10 @@ def test_what_counts_as_reading_only_reads(tree: Path, workspace: Workspace, tmp
     allowed = {f"/usr/bin/{name}" for name in LISTED} | {f"/bin/{name}" for name in LISTED} | {sys.executable}
     foreign = {p for p in started if p not in allowed and not p.startswith("/usr/lib/git-core/")}
     assert foreign == set()
+    lines = count(200, 20_000)
+    figure(
+        "G3", f"{lines} generated lines, {len(plans)} classed as reading and run: 0 files changed, 0 unlisted programs"
+    )
 
 
 def test_no_generated_line_breaks_the_parsers(workspace: Workspace) -> None:  # noqa: F811

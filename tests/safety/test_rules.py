@@ -149,6 +149,12 @@ def test_path_rules_see_through_links_case_and_hard_links(workspace: Workspace, 
         assert many == ("deny" if path == "soft" else "allow")
 
 
+def test_tools_that_read_many_files_can_ask_file_by_file(workspace: Workspace, tree: Path) -> None:
+    policy = Policy(PermissionMode.BYPASS, parse_rules(deny=["read(*.log)", "edit(src/**)"]), workspace)
+    assert policy.may_read("f.txt") and policy.may_read("src/a.py")
+    assert not policy.may_read("x.log") and not policy.may_read("deep/X.LOG")
+
+
 def test_an_allow_rule_for_a_path_does_not_reach_where_its_links_lead(workspace: Workspace, tree: Path) -> None:
     (tree / "src" / "up").symlink_to("../f.txt")
     policy = Policy(PermissionMode.DEFAULT, parse_rules(allow=["edit(src/**)"]), workspace, sandbox_status="full")

@@ -23,6 +23,7 @@ from aicli.safety.sandbox_paths import view
 from aicli.safety.seccomp import filter_bytes
 from aicli.safety.secrets import child_environ
 from tests.support.counts import count, soaking
+from tests.support.figures import figure
 
 has_bwrap = sys.platform == "linux" and bool(bubblewrap.find()) and bubblewrap.works(bubblewrap.find())
 needs_bwrap = pytest.mark.skipif(not has_bwrap, reason="bubblewrap is not installed or can't make namespaces here")
@@ -144,6 +145,45 @@ def test_masks_leave_nothing_behind(isolated: Path) -> None:
     assert (isolated / ".mcp.json").read_text() == "mine"
 
 
+@needs_bwrap
+@pytest.mark.parametrize(
+    "script",
+    [
+        "git init -q . && git config core.fsmonitor ./ev && echo x > .git/hooks/pre-commit",
+        "git init -q . && git config alias.st '!./ev' && git config include.path ../evil",
+        "git init -q . && printf '[core]\\n\\tpager = ./ev' > .git/config",
+        "git init -q . && rm -r .git/hooks && ln -s .. .git/hooks && echo /tmp > .git/commondir",
+        "git init -q . && rm .git/config && ln -s ../evil .git/config",
+        "git init -q x && mv x/.git .git && git config core.hooksPath .",
+        "mkdir q && echo 'gitdir: q' > .git",
+    ],
+)
+def test_a_new_repository_is_tame(script: str, isolated: Path) -> None:
+    (isolated / "ev").write_text("#!/bin/sh\ntouch PWN\n")
+    (isolated / "ev").chmod(0o755)
+    (isolated / "evil").write_text("[core]\n\tfsmonitor = ./ev\n")
+    run(detect("auto", isolated), isolated, script)
+    run(detect("auto", isolated), isolated, "echo x >> .git/config; touch .git/hooks/post-checkout")
+    environ = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"]}
+    listed = subprocess.run(["git", "config", "--local", "--list"], capture_output=True, text=True, env=environ).stdout
+    assert not [w for w in ("ev", "alias", "include", "hookspath", "pager") if w in listed.lower()], listed
+    subprocess.run(["git", "status"], capture_output=True, env=environ)
+    assert not (isolated / "PWN").exists()
+    hooks = isolated / ".git" / "hooks"
+    assert not [h for h in (hooks.iterdir() if hooks.is_dir() else ()) if not h.name.endswith(".sample")]
+
+
+@needs_bwrap
+def test_a_project_can_be_begun(isolated: Path) -> None:
+    box = detect("auto", isolated)
+    who = "git config user.name n && git config user.email e@x"
+    begun = run(box, isolated, f"git init -q -b main . && {who} && echo 1 > a && git add -A && git commit -qm one")
+    assert begun.returncode == 0, begun
+    again = run(box, isolated, "echo 2 > a && git commit -qam two && git log --format=%s")
+    assert again.stdout.split() == ["two", "one"], again
+    assert sorted(os.listdir(isolated)) == [".git", "a"]
+
+
 KILLED = """
 import os, subprocess
 from pathlib import Path
@@ -208,6 +248,7 @@ def test_the_added_time_is_small(isolated: Path) -> None:
 
     added = min(median(True, soaking()) - median(False, soaking()) for _ in range(3))
     assert added <= 15, f"{added:.1f} ms"
+    figure("G4", f"{added:.1f} ms median added to a command; every promise tried as root and as another user, 0 broken")
 
 
 def _children() -> float:

@@ -12,6 +12,7 @@ from aicli.safety.rules import parse_rules
 from aicli.safety.shell_rules import parts, read_only
 from aicli.workspace.root import Workspace
 from tests.attacks.corpus import BENIGN, CURL, HOSTILE
+from tests.support.figures import figure
 
 
 def test_nothing_hostile_counts_as_reading(workspace: Workspace) -> None:
@@ -22,6 +23,10 @@ def test_benign_lines_are_silent_and_run_without_a_shell(workspace: Workspace) -
     plans = {c: read_only(c, workspace) for c in BENIGN}
     loud = [c for c, plan in plans.items() if plan is None]
     assert len(loud) <= len(BENIGN) // 10, loud
+    silent = f"{len(BENIGN) - len(loud)} of {len(BENIGN)} benign silent"
+    figure(
+        "G2", f"{len(HOSTILE)} hostile lines: 0 unasked; {silent}; a denied program in {len(CURL)} disguises: 0 passed"
+    )
     for command, plan in plans.items():
         for step in plan.steps if plan else ():
             first = subprocess.run(step.pipeline[0], cwd=step.cwd, capture_output=True, timeout=20)
