@@ -147,6 +147,17 @@ def test_after_a_failure_something_else_has_to_be_tried_a_few_times() -> None:
     assert "answer" not in steps_of(guidance.step_grammar(asked("write a test, run it", *changed, *tests)))
 
 
+def test_after_a_refusal_it_may_say_so() -> None:
+    refused = exchange("shell", "not permitted: nobody is there to approve it", error=True, command="rm x")
+    assert "answer" in steps_of(guidance.step_grammar(asked("delete x", *refused)))
+
+
+def test_something_can_always_be_said() -> None:
+    for tools in ((), TOOLS[4:5]):
+        request = ModelRequest(messages=(Message.user("x"),), tools=tools, tool_choice="required")
+        assert steps_of(guidance.step_grammar(request)) == {"answer"}
+
+
 def test_a_repeated_call_is_noticed_unless_something_changed_between() -> None:
     look = exchange("grep", "no match", pattern="x")
     assert guidance.repeated(asked("t", *look), "grep", {"pattern": "x"})

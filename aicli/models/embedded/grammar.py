@@ -32,6 +32,10 @@ class Grammar:
         self._rules: list[str] = []
         self._steps: list[str] = []
 
+    @property
+    def empty(self) -> bool:
+        return not self._steps
+
     def step(self, tool: str, arguments: Sequence[tuple[str, str, bool]]) -> None:
         """A step with these arguments in order: (name, its rule, required)."""
         start = literal('{"tool": ' + _dumped(tool) + ', "args": {')

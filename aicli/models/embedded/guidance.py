@@ -47,7 +47,7 @@ def step_grammar(request: ModelRequest, *, after: str = "") -> str:
                     grammar.edit(path, text)
         else:
             grammar.step(tool.name, _arguments(tool, request, known, grammar))
-    if not tools or (request.tool_choice in ("auto", "none") and (free or (after and after not in READ_ONLY))):
+    if grammar.empty or (request.tool_choice in ("auto", "none") and (free or (after and after not in READ_ONLY))):
         rule = grammar.schema(request.output_schema) if request.output_schema is not None else "string"
         grammar.step(ANSWER, [("text", rule, True)])
     return grammar.text()

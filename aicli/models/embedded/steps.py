@@ -36,6 +36,7 @@ _MISUSED = re.compile(
     r"No such file or directory|command not found|: not found|Permission denied|missing operand|invalid option"
     r"|cannot |can't open"
 )
+_REFUSED = re.compile(r"not permitted|refused by|cancelled|not run")
 _BAD_EXIT = re.compile(r"exit code [1-9]\d*")
 Chat = list[dict[str, str]]
 
@@ -180,7 +181,9 @@ def step_text(name: str, args: JsonObject) -> str:
 
 
 def has_failed(response: FunctionResponsePart) -> bool:
-    """The tool says so, or the command itself could not do its work."""
+    """The tool says so, or the command itself could not do its work. A refusal is no failure: nothing else would help."""
+    if _REFUSED.match(response.text):
+        return False
     return response.is_error or (response.name == "shell" and _MISUSED.search(response.text) is not None)
 
 
