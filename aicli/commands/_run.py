@@ -13,12 +13,13 @@ from types import FrameType
 from typing import Any
 
 from aicli import paths, runtime
+from aicli.commands._answer_file import AnswerFile
 from aicli.commands._options import RunFlags, run_options, schema_of, settings_flags
 from aicli.commands._output import Output
 from aicli.commands._pull_offer import built
 from aicli.commands._task import task_text
 from aicli.content.run_result import RunResult
-from aicli.errors import AicliError, UsageError
+from aicli.errors import AicliError, InputError, UsageError
 from aicli.safety import trust
 from aicli.sessions.log import new_id, valid_id
 from aicli.sessions.store import SessionStore
@@ -134,6 +135,7 @@ async def _run(job: Job, session_id: str, output: Output, signals: _Signals) -> 
     task, warning = task_text(job.words, flags.prompt)
     if warning:
         output.console.err(f"warn  {warning}")
+    _check_files(flags)
     options = run_options(flags, _free_id(flags, session_id), agent=job.agent, **job.more)
     loaded = runtime.load(settings_flags(flags), options)
     if not flags.bare and not flags.trust and (said := trust.notice(options.cwd)):
@@ -148,6 +150,15 @@ async def _run(job: Job, session_id: str, output: Output, signals: _Signals) -> 
         finally:
             signals.over = True
             await session.close()
+
+
+def _check_files(flags: RunFlags) -> None:
+    """Logs that can't be written and a recording that isn't there, before anything is spent. Raises InputError."""
+    for path in (flags.log_http, flags.record):
+        if path is not None:
+            AnswerFile(path).close()
+    if flags.replay is not None and not flags.replay.is_file():
+        raise InputError(f"there is no recording {flags.replay}")
 
 
 def _adopt(session: runtime.Session, flags: RunFlags, output: Output) -> None:
