@@ -97,6 +97,8 @@ def _bare() -> int:
 def run(args: Sequence[str]) -> int:
     """Runs one command line; returns its exit code. One line on stderr for any error, a traceback only with --debug."""
     debug = "--debug" in args or os.environ.get("AICLI_DEBUG") == "1"
+    if "_AICLI_COMPLETE" in os.environ:
+        import_module("typer.completion").completion_init()  # a shell asks what could come next
     try:
         result = get_command(app).main(list(args), prog_name="aicli", standalone_mode=False)
         return result if isinstance(result, int) else 0

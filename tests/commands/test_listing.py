@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from aicli import paths
+from aicli.cli import run
 
 
 def test_agent_list_shows_the_four(aicli: Callable) -> None:
@@ -69,3 +70,18 @@ def test_completion_scripts(aicli: Callable, shell: str) -> None:
     ran = aicli("completion", shell)
     assert ran.code == 0 and "_AICLI_COMPLETE" in ran.out
     assert aicli("completion", "tcsh").code == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [("aicli ses", "sessions"), ("aicli config ", "explain"), ("aicli agent run --max-tu", "--max-turns")],
+)
+def test_a_shell_is_told_what_could_come_next(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, line: str, word: str
+) -> None:
+    monkeypatch.setenv("_AICLI_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(line.count(" ")))
+    with pytest.raises(SystemExit) as ended:
+        run([])
+    assert word in capfd.readouterr().out.split() and not ended.value.code
