@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from pathlib import Path
@@ -42,11 +43,12 @@ async def restore(http: Http, engine: Engine, model_hash: str) -> bool:
 
     Once for each engine process. May be cancelled; a state half read is not saved.
     """
-    address = await engine.ready()
     if not engine.fresh:
         return True
     saved = prompt_cache(engine, model_hash)
-    if saved.usable() and await _restored(http, engine, address, saved.name):
+    usable = await asyncio.to_thread(saved.usable)  # while the model loads
+    address = await engine.ready()
+    if usable and await _restored(http, engine, address, saved.name):
         engine.fresh = False
         return True
     await _read_and_save(http, engine, address, saved)

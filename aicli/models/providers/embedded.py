@@ -65,7 +65,6 @@ class EmbeddedModel:
         engine = await self._started()
         http = prompt.direct_http()
         try:
-            await engine.ready()
             if request.tools:
                 await prompt.restore(http, engine, self._hash)
             reply = _Reply(http, engine, self._body(request), led=bool(request.tools))
@@ -187,7 +186,7 @@ def absent(cache_folder: Path | None = None) -> str:
 async def _model(name: str, link: Link) -> EmbeddedModel:
     """The model, already loading while the run is set up. Raises ConfigError when it can't be, InputError for another."""
     model = EmbeddedModel(link.cache_dir)
-    if name != model.info.name:
+    if name not in (model.info.name, cache.pinned().name):
         raise InputError(f"there is no embedded model {name!r}", hint=f"It is {model.info.id}.")
     await asyncio.to_thread(model.start)
     return model
