@@ -204,7 +204,7 @@ class Running:
     def _judge(self) -> None:
         code = self._popen.returncode
         if self._status >= 0:
-            word, _, number = os.read(self._status, 64).decode().partition(" ")
+            word, _, number = os.read(self._status, 64).decode().partition("\n")[0].partition(" ")
             if word == "exit":
                 code = int(number)
             elif word == "signal":

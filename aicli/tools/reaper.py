@@ -2,8 +2,8 @@
 
 It is the subreaper of all that the command starts, so a child that changed its session or lost its parent still ends here.
 Arguments: control fd, status fd, grace in seconds, then the command. The tree is ended when the command ends or when the
-control pipe closes, which it does when whoever holds its other end dies. The status pipe then holds "exit N", "signal N"
-or "error ERRNO".
+control pipe closes, which it does when whoever holds its other end dies. The first line in the status pipe then is
+"exit N", "signal N" or "error ERRNO".
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _start(command: list[str], status_fd: int) -> int:
         os.setsid()
         os.execvp(command[0], command)
     except OSError as e:
-        os.write(status_fd, f"error {e.errno}".encode())
+        os.write(status_fd, f"error {e.errno}\n".encode())
     os._exit(127)
 
 
@@ -115,7 +115,7 @@ def main() -> int:
             break
     if raw is not None:
         code = os.waitstatus_to_exitcode(raw)
-        os.write(status_fd, f"exit {code}".encode() if code >= 0 else f"signal {-code}".encode())
+        os.write(status_fd, f"exit {code}\n".encode() if code >= 0 else f"signal {-code}\n".encode())
     os.close(status_fd)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _end(grace)

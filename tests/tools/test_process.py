@@ -1,0 +1,184 @@
+"""Commands as argv: exactly what was given runs, in order, and is accounted for."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from aicli.safety.confined import Confined
+from aicli.tools.capture import FILE_LIMIT, KEEP, Capture, readable
+from aicli.tools.launch import Command
+from aicli.tools.process import ProcessResult, Running, run, signal_name
+from tests.tools.processes import alive
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX only")
+
+
+def done(*commands: object, **more: object) -> ProcessResult:
+    return asyncio.run(run(*commands, **{"timeout": 10, **more}))  # type: ignore[arg-type]
+
+
+def command(*argv: str, **more: object) -> Command:
+    return Command(argv, Path.cwd(), {"PATH": "/usr/bin:/bin"}, **more)  # type: ignore[arg-type]
+
+
+def test_arguments_are_not_read_by_a_shell() -> None:
+    result = done(command("/bin/echo", "$HOME", "a b", "*", ";", "你好"))
+    assert result.output == "$HOME a b * ; 你好\n" and result.ok
+
+
+def test_a_missing_program_is_an_ending_that_says_so() -> None:
+    result = done(command("/no/such/program"))
+    assert result.exit_code == 127 and "No such file" in result.output
+    Path("plain").write_text("x")
+    result = done(command("./plain"))
+    assert result.exit_code == 127 and "Permission denied" in result.output
+
+
+def test_a_missing_folder_can_not_be_started() -> None:
+    with pytest.raises(OSError):
+        done(Command(("/bin/true",), Path("/no/such/folder"), {}))
+
+
+@pytest.mark.parametrize(
+    ("steps", "output", "code"),
+    [
+        ([(";", "true"), ("&&", "echo a"), ("||", "echo b")], "a\n", 0),
+        ([(";", "false"), ("&&", "echo a"), ("||", "echo b")], "b\n", 0),
+        ([(";", "false"), ("||", "false"), ("&&", "echo a"), (";", "exit 3")], "", 3),
+        ([(";", "echo a"), (";", "echo b; exit 2"), ("||", "echo c")], "a\nb\nc\n", 0),
+    ],
+)
+def test_several_commands_follow_their_joiners(steps: list[tuple[str, str]], output: str, code: int) -> None:
+    result = done(*((joiner, command("/bin/sh", "-c", line)) for joiner, line in steps))
+    assert (result.output, result.exit_code) == (output, code)
+
+
+def test_a_pipeline_without_a_shell() -> None:
+    feeds = (("/bin/sh", "-c", "echo b; echo a; echo oops >&2"), ("/usr/bin/sort",))
+    result = done(command("/usr/bin/head", "-n", "1", feeds=feeds))
+    assert sorted(result.output.splitlines()) == ["a", "oops"] and result.ok
+
+
+def test_an_endless_feed_ends_with_its_reader() -> None:
+    result = done(command("/usr/bin/head", "-n", "1", feeds=(("/usr/bin/yes", "endless feed"),)))
+    assert result.output == "endless feed\n" and not alive("/usr/bin/yes endless feed")
+    result = done(command("/usr/bin/sleep", "75", feeds=(("/usr/bin/yes", "endless feed"),)), timeout=0.2)
+    assert result.timed_out and not alive("/usr/bin/yes endless feed") and not alive("/usr/bin/sleep 75")
+
+
+def test_time_is_shared_by_all_steps() -> None:
+    result = done(*((";", command("/bin/sleep", "0.15")) for _ in range(50)), timeout=0.4)
+    assert result.timed_out and result.seconds < 3
+
+
+def test_no_descriptor_leaks() -> None:
+    done(command("/bin/true"))
+    before = sorted(os.listdir("/proc/self/fd"))
+    for _ in range(5):
+        done(command("/bin/cat", feeds=(("/bin/echo", "x"),)))
+        done(command("/bin/sh", "-c", "exit 3"))
+        done(command("/no/such"))
+    assert sorted(os.listdir("/proc/self/fd")) == before
+    listed = done(command("/bin/ls", "/proc/self/fd")).output.split()
+    assert set(listed) <= {"0", "1", "2", "3"}
+
+
+class Box:
+    """A sandbox that changes nothing and keeps count."""
+
+    status = "off"
+    missing: tuple[str, ...] = ()
+    kind = ""
+
+    def __init__(self) -> None:
+        self.open = 0
+        self.writable: list[bool] = []
+
+    def confine(
+        self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], writable: bool = True, network: bool = False
+    ) -> Confined:
+        self.open += 1
+        self.writable.append(writable)
+        return Confined(list(argv), dict(env), (), self._close)
+
+    def _close(self) -> None:
+        self.open -= 1
+
+
+def test_every_confinement_is_released() -> None:
+    box = Box()
+    done(command("/bin/cat", feeds=(("/bin/echo", "x"),), sandbox=box, writable=False))
+    assert box.open == 0 and box.writable == [False, False]
+    with pytest.raises(OSError):
+        done(Command(("/bin/true",), Path("/no/such"), {}, box))
+    with pytest.raises(OSError):
+        done(command("/bin/cat", feeds=(("/bin/echo", "x"), ("/no/such",)), sandbox=box))
+    assert box.open == 0
+
+
+def test_a_running_command_tells_its_end_to_late_listeners_too() -> None:
+    running = Running(command("/bin/sh", "-c", "exit 5"), Capture())
+    assert running.ended.wait(10) and running.exit_code == 5
+    told = threading.Event()
+    running.when_ended(told.set)
+    assert told.is_set()
+    running.end()
+
+
+def test_signals_have_names() -> None:
+    assert signal_name(9) == "SIGKILL" and signal_name(250) == "signal 250"
+    assert done(command("/bin/sh", "-c", "kill -SEGV $$")).signal == "SIGSEGV"
+
+
+def test_readable() -> None:
+    assert readable(b"a\r\nb\r\n") == "a\nb\n"
+    assert readable(b"10%\r20%\r100%\nnext") == "100%\nnext"
+    assert readable(b"\x1b[1;31mred\x1b[0m \x1b]8;;http://x\x07link\x1b]8;;\x07 \x1b(Bok") == "red link ok"
+    assert readable(b"bo\x08old _\x08u") == "bold u"
+    assert readable("你好\u202e".encode()) == "你好<U+202E>"
+    assert readable(b"\xff\xfe") == "\\xff\\xfe"
+
+
+def test_capture_keeps_both_ends(tmp_path: Path) -> None:
+    capture = Capture(tmp_path / "o" / "f.txt")
+    line = b"x" * 99 + b"\n"
+    for _ in range(3 * KEEP // 100):
+        capture.feed(line)
+    capture.feed(b"the end\n")
+    capture.close()
+    text, cut = capture.text(1000, "; ask again")
+    assert cut and len(text) < 1300 and text.startswith("xxx") and text.endswith("the end\n") and "; ask again" in text
+    assert (tmp_path / "o" / "f.txt").stat().st_size == capture.total
+    page, end = capture.page(capture.total - 8, 100)
+    assert (page, end) == ("the end\n", capture.total)
+    assert capture.page(0, 150) == ("x" * 99 + "\n", 100)
+    assert capture.page(capture.total + 5, 100)[0] == ""
+
+
+def test_capture_is_bounded_on_disk(tmp_path: Path) -> None:
+    capture = Capture(tmp_path / "f.txt")
+    block = bytes(1 << 20)
+    for _ in range(FILE_LIMIT // len(block) + 2):
+        capture.feed(block)
+    capture.feed(b"tail")
+    capture.close()
+    assert (tmp_path / "f.txt").stat().st_size == FILE_LIMIT
+    assert capture.tail().endswith("tail") and capture.total == FILE_LIMIT + 2 * len(block) + 4
+
+
+def test_capture_never_writes_over_a_file(tmp_path: Path) -> None:
+    (tmp_path / "f.txt").write_text("mine")
+    capture = Capture(tmp_path / "f.txt", always=True)
+    capture.feed(b"other")
+    assert (
+        (tmp_path / "f.txt").read_text() == "mine"
+        and "exists" in capture.lost
+        and capture.text(100) == ("other", False)
+    )
