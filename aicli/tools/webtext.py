@@ -101,7 +101,12 @@ def markdown(html: str, url: str = "") -> str:
     argv = [sys.executable, "-I", "-S", htmlpage.__file__, url, *(p for p in sys.path if os.path.isabs(p))]
     try:
         done = subprocess.run(
-            argv, input=part.encode("utf-8", "replace"), capture_output=True, timeout=_HTML_SECONDS, check=False
+            argv,
+            input=part.encode("utf-8", "replace"),
+            capture_output=True,
+            env={k: v for k, v in os.environ.items() if k.upper() == "SYSTEMROOT"},
+            timeout=_HTML_SECONDS,
+            check=False,
         )
         text = done.stdout.decode("utf-8", "replace") if done.returncode == 0 else htmlpage.plain(part)
     except (OSError, subprocess.TimeoutExpired):

@@ -86,6 +86,7 @@ def search(
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
+        env={k: v for k, v in os.environ.items() if k.upper() == "SYSTEMROOT"},
         start_new_session=True,
     )
     found, over, end = Found(), threading.Event(), time.monotonic() + limit
