@@ -46,7 +46,7 @@ def undo(
         if again:
             done = history.redo(run=chosen, force=force)
         else:
-            done = history.undo(turns or (len(history.groups(chosen)) + 1 if run else 1), run=chosen, force=force)
+            done = history.undo(turns or (None if run else 1), run=chosen, force=force)
     except NothingToUndo as error:
         raise AicliError(str(error).rstrip("."), hint="aicli undo --list shows what was changed") from error
     except UndoRefused as error:

@@ -60,10 +60,11 @@ def open_straight(dir_fd: int, parts: Sequence[str], flags: int) -> int | None:
 class Root:
     """One allowed folder, held open; `aliases` are the ways to spell it."""
 
+    _fd = -1
+
     def __init__(self, path: str) -> None:
         self.path = os.path.realpath(path)
         self.aliases = tuple({_parts(self.path), _parts(os.path.abspath(path))})
-        self._fd = -1
 
     @property
     def fd(self) -> int:

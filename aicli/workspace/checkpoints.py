@@ -39,15 +39,18 @@ class Checkpoints:
         self.journal = folder / "runs" / f"{run_id}.jsonl"
         self._snapshots = Snapshots(workspace, self.blobs)
         self._task = secrets.token_hex(3)
+        self._tasks = [self._task]
         self._open: dict[str, dict[str, Any]] = {}
         self._command: tuple[dict[str, Any], Snapshot] | None = None
         self._begun = False
         self._lock = threading.RLock()
 
-    def new_task(self) -> None:
-        """The next changes belong to a new task of the person, even if turns are counted from 1 again."""
+    def new_task(self) -> str:
+        """The next changes belong to a new task of the person, even if turns are counted from 1 again; gives its id."""
         with self._lock:
             self._task = secrets.token_hex(3)
+            self._tasks.append(self._task)
+            return self._task
 
     def before(self, path: str, turn: int, new_sha: str = "") -> None:
         """Keeps what stands at `path` now. `new_sha`, the hash of what is about to be written, lets undo work even if
@@ -99,6 +102,14 @@ class Checkpoints:
             self._settle()
             self.new_task()
             return self.history().undo(turns, run=self.run_id, force=force)
+
+    def rewind(self, task: str, *, force: bool = False) -> Undone:
+        """Takes back all that was changed since the task of this id began (see `new_task`). Raises as History.undo."""
+        with self._lock:
+            self._settle()
+            since = self._tasks[self._tasks.index(task) :] if task in self._tasks else []
+            self.new_task()
+            return self.history().undo(None, run=self.run_id, force=force, tasks=since)
 
     def redo(self, *, force: bool = False) -> Undone:
         """Takes back the last undo of this run."""

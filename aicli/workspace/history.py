@@ -6,7 +6,7 @@ import hashlib
 import secrets
 import stat
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,14 +76,18 @@ class History:
         """Turns that changed files, newest first."""
         return [g for r in reversed(self._picked(run)) for g in reversed(r.groups)]
 
-    def undo(self, turns: int = 1, *, run: str | None = None, force: bool = False) -> Undone:
-        """Takes back the last `turns` turns that changed files, of one run or of all.
+    def undo(
+        self, turns: int | None = 1, *, run: str | None = None, force: bool = False, tasks: Sequence[str] | None = None
+    ) -> Undone:
+        """Takes back the last `turns` turns (None: all) that changed files, of one run or of all, or of these tasks.
 
         Raises NothingToUndo, or UndoRefused (then nothing was touched) unless `force`.
         """
         for one in self._picked(run):
             self._settle(one)
         open_ = [g for g in self.groups(run) if g.changes and not g.undoes and not g.undone]
+        if tasks is not None:
+            open_ = [g for g in open_ if g.id.rpartition("-")[0] in tasks]
         if not open_:
             raise NothingToUndo("There is nothing to undo here.")
         return self._take_back(open_[:turns], force)

@@ -136,6 +136,26 @@ def test_a_second_task_that_counts_turns_from_one_again_is_its_own(hands: Hands)
     assert path.read_bytes() == b"1"
 
 
+def test_a_rewind_takes_back_a_task_and_all_after_it(hands: Hands) -> None:
+    path = hands.put("f", b"0")
+    kept = checkpoints(hands)
+    tasks = []
+    for n in "1234":
+        tasks.append(kept.new_task())
+        hands.state.turn = 0
+        hands.ok("write_file", path="f", content=n)
+        hands.ok("write_file", path=f"new{n}", content=n)
+    assert sorted(kept.rewind(tasks[1]).restored) == ["f", "new2", "new3", "new4"]
+    assert path.read_bytes() == b"1"
+    with pytest.raises(NothingToUndo):
+        kept.rewind(tasks[2])
+    with pytest.raises(NothingToUndo):
+        kept.rewind("unknown")
+    kept.rewind(tasks[0])
+    assert path.read_bytes() == b"0"
+    assert os.listdir(hands.root) == ["f"]
+
+
 @pytest.mark.parametrize("git", [False, True])
 def test_what_a_command_changed_is_undone(hands: Hands, git: bool) -> None:
     for name in ("keep", "change", "delete", "sub/move", "mode"):
