@@ -14,12 +14,14 @@ from pathlib import Path
 import pytest
 
 from tests.attacks.run import CASES, run_case
+from tests.support.counts import count
 from tests.support.figures import figure
 
 ROOT = Path(__file__).parent.parent.parent
 NEEDS_BWRAP = {"D23", "D24", "D25", "D28"}
 no_bwrap = not shutil.which("bwrap")
 OTHER = 65534
+pytestmark = pytest.mark.timeout(count(120, 2_400))
 
 
 @pytest.mark.parametrize("name", sorted(CASES))
@@ -62,7 +64,7 @@ def as_other() -> dict[str, dict[str, object]]:
     names = [n for n in sorted(CASES) if not (n in NEEDS_BWRAP and no_bwrap)]
     try:
         words = [*become, python, "-m", "tests.attacks.run", str(folder), *names]
-        done = subprocess.run(words, env=environ, cwd=folder, capture_output=True, text=True, timeout=110)
+        done = subprocess.run(words, env=environ, cwd=folder, capture_output=True, text=True, timeout=count(110, 2_300))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     assert done.returncode == 0, done.stderr

@@ -23,6 +23,7 @@ from tests.safety.conftest import tree, workspace  # noqa: F401  (fixtures)
 from tests.support.counts import count
 from tests.support.figures import figure
 
+pytestmark = pytest.mark.timeout(count(120, 3_600))
 LISTED = {*PROGRAMS, "find", "sed", "git"}
 DRIVER = """
 import json, subprocess, sys
