@@ -134,11 +134,6 @@ def _absolute(soup: BeautifulSoup, url: str) -> None:
                 tag[name] = urljoin(url, link)
 
 
-def plain(html: str) -> str:
-    """Only the text between the tags: quick, whatever the page."""
-    return re.sub(r"\s*\n\s*", "\n", re.sub(r"<[^<>]{0,5000}>", " ", html)).strip()
-
-
 def main() -> int:
     sys.path.extend(sys.argv[2:])
     html = sys.stdin.buffer.read().decode("utf-8", "replace")

@@ -9,12 +9,12 @@ import re
 import subprocess
 import sys
 
-from aicli.tools import htmlpage
 from aicli.workspace.text import decode, looks_binary
 
 _HTML_SIZE = 2 * 1024 * 1024
 """Characters of HTML that are turned into Markdown; more takes too long."""
 _HTML_SECONDS = 15
+_PROGRAM = os.path.join(os.path.dirname(__file__), "htmlpage.py")
 _LABELS = {
     "gb2312": "gb18030",
     "gbk": "gb18030",
@@ -98,7 +98,7 @@ def _codec(label: str) -> str:
 def markdown(html: str, url: str = "") -> str:
     """HTML as Markdown, made by a child with a time limit; the bare text where that fails or takes too long."""
     part = html[:_HTML_SIZE]
-    argv = [sys.executable, "-I", "-S", htmlpage.__file__, url, *(p for p in sys.path if os.path.isabs(p))]
+    argv = [sys.executable, "-I", "-S", _PROGRAM, url, *(p for p in sys.path if os.path.isabs(p))]
     try:
         done = subprocess.run(
             argv,
@@ -108,12 +108,17 @@ def markdown(html: str, url: str = "") -> str:
             timeout=_HTML_SECONDS,
             check=False,
         )
-        text = done.stdout.decode("utf-8", "replace") if done.returncode == 0 else htmlpage.plain(part)
+        text = done.stdout.decode("utf-8", "replace") if done.returncode == 0 else plain(part)
     except (OSError, subprocess.TimeoutExpired):
-        text = htmlpage.plain(part)
+        text = plain(part)
     if len(html) > _HTML_SIZE:
         text += f"\n\n[only the first {_HTML_SIZE:,} characters of the page's HTML were read]"
     return text
+
+
+def plain(html: str) -> str:
+    """Only the text between the tags: quick, whatever the page."""
+    return re.sub(r"\s*\n\s*", "\n", re.sub(r"<[^<>]{0,5000}>", " ", html)).strip()
 
 
 def _pdf(body: bytes) -> str:
