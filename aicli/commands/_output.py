@@ -92,6 +92,7 @@ class Output:
     def finish(self, result: RunResult) -> int:
         """Says the result; returns the exit code. Call it once."""
         self._done = True
+        ended = result
         answer = self._answer(result)
         lost = self.log_failed()
         if lost and result.exit_code == 0:
@@ -110,7 +111,7 @@ class Output:
             self.console.error(e.line)
             return result.exit_code or e.exit_code
         self._close_file()
-        if result.error is not None and not self._shown:
+        if result.error is not None and not (self._shown and result is ended):
             self.console.error(
                 ". ".join(part.rstrip(".") for part in (result.error.message, result.error.hint) if part)
             )

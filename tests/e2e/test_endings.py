@@ -73,6 +73,13 @@ ENDINGS = {
     "denied, strict": Ending(
         "error_permission", 54, [[call("write_file", path="a", content="x")], "I could not"], ("--strict",)
     ),
+    "denied by a rule": Ending(
+        "error_permission",
+        54,
+        [[call("ls", path="."), call("write_file", path="a", content="x")], "I could not"],
+        ("--strict", "--yolo", "--disallowed-tools", "write_file"),
+    ),
+    "refused by the model": Ending("error_model", 1, [[text("I"), finish("refusal")]] * 4),
     "schema": Ending("error_schema", 1, ["no JSON"] * 6, ("--json-schema", '{"type": "object"}')),
     "bad schema": Ending("error_input", 42, args=("--json-schema", '{"type": "objekt"}'), requests=0),
     "schema file missing": Ending("error_input", 42, args=("--output-schema", "none.json"), requests=0),

@@ -156,3 +156,52 @@ def test_a_home_that_cannot_be_written_is_a_warning(isolated: Path, here: Callab
         ran = here("prompt", "x", "--json", server=server)
     result = ran.result("json")
     assert result["result"] == "the answer" and any("not kept" in w for w in result["warnings"]), ran
+
+
+def test_model_mode_and_tasks_come_back(here: Callable[..., Ran]) -> None:
+    steps = [{"text": "读", "status": "completed"}, {"text": "write"}]
+    with ModelServer([[call("tasks", tasks=steps)], "one", "two"]) as server:
+        args = ("--session-id", "s", "-m", "openai:another-model")
+        assert here("agent", "run", "general", "first", *args, server=server).code == 0
+        ran = here("agent", "run", "general", "second", "-c", "--output-format", "stream-json", server=server)
+        assert server.bodies[2]["model"] == "another-model"
+        updates = [line for line in ran.lines if line.get("subtype") == "init"]
+        assert updates[0]["model"] == "openai:another-model"
+        assert server.violations == []
+    assert [(task.text, task.status) for task in store().load("s").tasks] == [("读", "completed"), ("write", "pending")]
+
+
+def test_a_sub_agent_stands_in_the_log_and_the_stream_under_its_call(here: Callable[..., Ran]) -> None:
+    def reply(body: dict) -> list:
+        said = texts(body)
+        if body["messages"][-1]["role"] == "tool":
+            return [
+                text("the report" if "look around" in said and "delegate it" not in said else "the end"),
+                usage(40, 2),
+            ]
+        if "delegate it" in said:
+            return [call("agent", _id="p1", type="explore", task="look around"), usage(40, 2)]
+        return [call("ls", path="."), usage(40, 2)]
+
+    with ModelServer([reply] * 4) as server:
+        args = ("--session-id", "s", "--output-format", "stream-json")
+        ran = here("agent", "run", "general", "delegate it", *args, server=server)
+        assert server.violations == []
+    result = ran.result("stream-json")
+    assert result["result"] == "the end" and result["num_turns"] == 2 and result["usage"]["input_tokens"] == 160
+    nested = [line for line in ran.lines if line.get("parent_tool_use_id") == "p1"]
+    assert [line["type"] for line in nested] == ["user", "assistant", "user", "assistant"]
+    restored = store().load("s")
+    assert len(restored.history) == 4 and "the report" in restored.history[2].responses[0].text
+
+
+def test_a_cap_holds_for_sub_agents_too(here: Callable[..., Ran]) -> None:
+    def reply(body: dict) -> list:
+        if "delegate it" in texts(body):
+            return [call("agent", type="explore", task="look around"), usage(400, 2)]
+        return [call("ls", path="."), usage(400, 2)]
+
+    with ModelServer([reply] * 9) as server:
+        ran = here("agent", "run", "general", "delegate it", "--max-tokens", "1000", "--json", server=server)
+        assert ran.result("json")["subtype"] == "error_max_tokens", ran
+        assert len(server.requests) == 3
