@@ -20,6 +20,17 @@ _ESCAPED = re.compile(r"\\([\s\S])")
 _LIVE = re.compile(r"(?<!\\)[*?\[\]{}~]")
 
 
+_BLOCKS = frozenset(
+    {"program", "list", "pipeline", "subshell", "do_group", "if_statement", "else_clause", "elif_clause"}
+)
+_STATEMENTS = _BLOCKS | {
+    *("compound_statement", "while_statement", "for_statement", "case_statement", "negated_command", "comment"),
+    *("redirected_statement", "command", "declaration_command", "unset_command", "test_command"),
+    *("variable_assignment", "variable_assignments", "function_definition", "heredoc_body", "heredoc_end"),
+    *("ERROR", "word", "variable_name", "string", "raw_string"),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """One simple command. A word is None where its value is only known when it runs; (None,) is text not understood.
@@ -79,13 +90,19 @@ class _Collector:
         while pending:
             node, plain = pending.pop()
             if node.type == "redirected_statement":
+                if node.child_by_field_name("body") is None:
+                    self.parts.append(Part((">",), _source(node), plain=False))
                 plain = plain and all(_harmless(r) for r in node.children_by_field_name("redirect"))
             if node.type in ("command", "declaration_command", "unset_command", "test_command"):
                 self.command(node, plain, depth)
             elif node.type == "variable_assignment" and node.parent and node.parent.type != "command":
                 self.parts.append(Part((None,) if _loader(node) else ("=",), _source(node), plain=False))
+            elif node.type == "compound_statement" and _source(node).startswith("(("):
+                self.unknown(_source(node))  # arithmetic, which can hold commands in its subscripts
             elif node.type == "function_definition":
                 self.parts.append(Part(("function",), _source(node), plain=False))
+            elif node.is_named and node.parent and node.parent.type in _BLOCKS and node.type not in _STATEMENTS:
+                self.unknown(_source(node))
             pending += [(child, plain) for child in reversed(node.named_children)]
 
     def command(self, node: Node, plain: bool, depth: int) -> None:

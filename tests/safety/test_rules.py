@@ -10,6 +10,7 @@ from aicli.errors import ConfigError
 from aicli.safety.policy import Policy
 from aicli.safety.rules import fits_example, matches, parse_rule, parse_rules
 from aicli.workspace.root import Workspace
+from tests.attacks.corpus import BESIDE_ALLOWED
 
 
 @pytest.mark.parametrize(
@@ -102,6 +103,13 @@ def test_examples_are_checked_when_a_rule_is_loaded() -> None:
 )
 def test_which_commands_an_allow_rule_takes(rule: str, command: str, fits: bool) -> None:
     assert matches(rule, "shell", {"command": command}) is fits
+
+
+def test_nothing_comes_along_with_an_allowed_command(workspace: Workspace) -> None:
+    rules = parse_rules(allow=["shell(npm test *)", "shell(echo *)"])
+    policy = Policy(PermissionMode.DEFAULT, rules, workspace, sandbox_status="full")
+    passed = [c for c in BESIDE_ALLOWED if verdict(policy, c) == "allow"]
+    assert passed == ["npm test; select x in a; do echo; done"], "which only runs what is allowed"
 
 
 def verdict(policy: Policy, command: str) -> str:
