@@ -29,6 +29,12 @@ class Miner:
             self._thought.append(chunk)
         return [ThinkingDelta(chunk)]
 
+    def flush(self) -> list[StreamEvent]:
+        """Text that was held back, before something else follows it; reading goes on anew."""
+        out = self._sift(self._parser.close())
+        self._parser = Parser(tools=self._tools)
+        return out
+
     def _sift(self, events: list[StreamEvent]) -> list[StreamEvent]:
         out: list[StreamEvent] = []
         for event in events:

@@ -837,7 +837,7 @@ def events(stream: Stream, pieces: list[bytes]) -> list[StreamEvent]:
     make: dict[str, Any] = {
         "ollama": lambda: ollama.Decode(request, asked),
         "chat": lambda: openai.Decode(request, asked),
-        "anthropic": lambda: anthropic.Decode(asked),
+        "anthropic": lambda: anthropic.Decode(request, asked),
         "gemini": lambda: gemini.Decode(request, asked),
         "responses": lambda: responses.Decode(request, asked),
     }
@@ -919,6 +919,20 @@ def test_openrouter_details_are_joined_in_order() -> None:
     message = folded(Stream("chat", "", data), [data]).message()
     details = next(p.meta["chat"]["details"] for p in message.parts if getattr(p, "meta", {}))
     assert details == [{"type": "reasoning.text", "text": "Look first.", "index": 0, "signature": "s1"}, pieces[2]]
+
+
+@pytest.mark.parametrize("stream", [s for s in ALL if s.name in ("calls on several lines, one index", "text and call")])
+def test_text_that_might_have_become_a_marker_stays_before_the_call(stream: Stream) -> None:
+    data = stream.data.replace(b"I look.", b"I look. <")
+    assert [p.type for p in folded(stream, [data]).message().parts][:2] == ["text", "function_call"]
+
+
+def test_text_before_a_block_stays_before_it() -> None:
+    data = sse(
+        start(), *text_block(0, "I look. <"), *use(1, '{"path":"a"}'), *text_block(2, "Then <"), *stop("tool_use")
+    )
+    message = folded(Stream("anthropic", "", data), [data]).message()
+    assert [getattr(p, "text", p.type) for p in message.parts] == ["I look. <", "function_call", "Then <"]
 
 
 def test_a_cut_input_is_said() -> None:

@@ -17,12 +17,13 @@ from aicli.content.parts import (
     ThinkingPart,
 )
 from aicli.content.request import FinishReason, ModelRequest, ToolSpec, Usage
-from aicli.content.stream import CallDelta, Finished, Restarted, StreamEvent, TextDelta, ThinkingDelta
+from aicli.content.stream import CallDelta, Finished, Restarted, StreamEvent, ThinkingDelta
 from aicli.errors import BadRequest, MalformedReply, ModelError, StreamCut
 from aicli.models.base import Model, ModelInfo
 from aicli.models.faults import Asked, from_event
 from aicli.models.http import HttpCall
 from aicli.models.known import known
+from aicli.models.mining import Miner
 from aicli.models.provider import Link, Provider, versioned
 from aicli.models.texts import arguments, renamed_ids, strict_ready
 from aicli.models.wire import WireModel
@@ -145,8 +146,9 @@ def _block(part: Any, ids: dict[str, str], own: bool) -> JsonObject | None:
 class Decode:
     """Events of one message to StreamEvents; unknown events, blocks and deltas are passed over."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, request: ModelRequest, asked: Asked) -> None:
         self._asked = asked
+        self._tools = () if "api.anthropic.com" in asked.url else request.tools  # other servers may leave calls as text
         self._began = False
         self._reset()
 
@@ -156,6 +158,7 @@ class Decode:
         self._stop = ""
         self._detail = ""
         self._done = False
+        self._miner = Miner(self._tools)
 
     def feed(self, value: Any) -> Sequence[StreamEvent]:
         if not isinstance(value, dict):
@@ -195,7 +198,7 @@ class Decode:
         return str(delta["text"]) if delta.get("type") == "text_delta" else ""
 
     def text(self, chunk: str) -> Sequence[StreamEvent]:
-        return (TextDelta(chunk),)
+        return self._miner.text(chunk)
 
     def _count(self, usage: JsonObject | None) -> None:
         self._usage.update({k: v for k, v in (usage or {}).items() if isinstance(v, int)})
@@ -204,21 +207,24 @@ class Decode:
         self._blocks[index] = {**block, "json": False, "sign": block.get("signature") or ""}
         match block.get("type"):
             case "text" if block.get("text"):
-                return (TextDelta(block["text"]),)
+                return self._miner.text(block["text"])
             case "thinking" if block.get("thinking"):
-                return (ThinkingDelta(block["thinking"]),)
+                return self._miner.thinking(block["thinking"])
             case "redacted_thinking":
-                return (ThinkingDelta("", {NAME: {"redacted": block.get("data", "")}}),)
+                return (*self._miner.flush(), ThinkingDelta("", {NAME: {"redacted": block.get("data", "")}}))
             case "tool_use":
-                return (CallDelta(index, str(block.get("id") or ""), str(block.get("name") or "")),)
+                return (
+                    *self._miner.flush(),
+                    CallDelta(index, str(block.get("id") or ""), str(block.get("name") or "")),
+                )
         return ()
 
     def _delta(self, index: int, delta: JsonObject) -> Sequence[StreamEvent]:
         match delta.get("type"):
             case "text_delta":
-                return (TextDelta(delta["text"]),) if delta["text"] else ()
+                return self._miner.text(delta["text"])
             case "thinking_delta":
-                return (ThinkingDelta(delta["thinking"]),) if delta["thinking"] else ()
+                return self._miner.thinking(delta["thinking"]) if delta["thinking"] else ()
             case "input_json_delta" if delta["partial_json"] and self._blocks.get(index, {}).get("type") == "tool_use":
                 self._blocks[index]["json"] = True
                 return (CallDelta(index, args_json=delta["partial_json"]),)
@@ -247,8 +253,12 @@ class Decode:
         if not self._done and not self._stop:
             raise StreamCut("the reply broke off before its end mark", hint="Try again.")
         reason = _REASONS.get(self._stop, FinishReason.UNKNOWN if self._stop else FinishReason.MISSING)
-        if reason is FinishReason.STOP and any(b.get("type") == "tool_use" for b in self._blocks.values()):
+        native = sum(b.get("type") == "tool_use" for b in self._blocks.values())
+        out = self._miner.close(native, reason)
+        if reason is FinishReason.STOP and (native or any(isinstance(e, CallDelta) for e in out)):
             reason = FinishReason.TOOL_CALLS
+        elif reason is FinishReason.STOP and self._miner.problem:
+            reason, self._detail = FinishReason.MALFORMED_CALL, self._miner.problem
         cached, created = (self._usage.get(f"cache_{k}_input_tokens", 0) for k in ("read", "creation"))
         usage = Usage(
             input_tokens=self._usage.get("input_tokens", 0) + cached + created,
@@ -256,7 +266,7 @@ class Decode:
             cache_read_input_tokens=cached,
             cache_creation_input_tokens=created,
         )
-        return [Finished(reason, self._stop, usage, detail=self._detail)]
+        return [*out, Finished(reason, self._stop, usage, detail=self._detail)]
 
 
 class MessagesWire:
@@ -271,7 +281,7 @@ class MessagesWire:
         return HttpCall(versioned(self._link.base_url, "/messages"), body, head, asked=self._link.asked(info.name))
 
     def decoder(self, request: ModelRequest, asked: Asked, quirks: frozenset[str]) -> Decode:
-        return Decode(asked)
+        return Decode(request, asked)
 
     def learn(self, error: ModelError, request: ModelRequest, quirks: frozenset[str]) -> str:
         if not isinstance(error, BadRequest):

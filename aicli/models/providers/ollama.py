@@ -117,8 +117,9 @@ class Decode:
             out += self._miner.thinking(thinking)
         if content:
             out += self._miner.text(content)
-        for call in calls or ():
-            out.append(self._call(call))
+        if calls:
+            out += self._miner.flush()
+            out += [self._call(c) for c in calls]
         return out
 
     def plain(self, value: Any) -> str:

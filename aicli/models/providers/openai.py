@@ -209,6 +209,8 @@ class Decode:
         if delta.get("refusal"):
             self._refused = True
             out.append(TextDelta(str(delta["refusal"])))
+        if delta.get("tool_calls") and not len(self._calls):
+            out += self._miner.flush()
         for call in delta.get("tool_calls") or ():
             out.extend(self._calls.feed(call))
         if delta.get("function_call"):

@@ -160,7 +160,7 @@ class Decode:
         if item.get("type") != "function_call":
             return ()
         self._calls.add(index)
-        return (CallDelta(index, str(item.get("call_id") or ""), str(item.get("name") or "")),)
+        return (*self._miner.flush(), CallDelta(index, str(item.get("call_id") or ""), str(item.get("name") or "")))
 
     def _whole(self, index: int, item: JsonObject) -> Sequence[StreamEvent]:
         """The finished item is what counts, whatever its deltas said."""

@@ -73,6 +73,19 @@ CASES = [
         content="The <tool_call> tag begins a call.",
     ),
     case(f"Write `<tool_call>{TIME}</tool_call>` to call.", content=f"Write `<tool_call>{TIME}</tool_call>` to call."),
+    *(
+        case(text, content=text)
+        for text in (
+            'A call looks like <tool_call>{"name": ..., "arguments": ...}</tool_call> in this form.',
+            'A call looks like "<tool_call>{"name": "tool", "arguments": {}}</tool_call>" in this form.',
+            "Say <tool_call><function=get_weather></function></tool_call>, with a city.",
+            "Say <function=get_weather></function>, with a city.",
+            '<tools>[{"type": "function", "function": {"name": "get_time", "description": "x", "parameters": {}}}]</tools>',
+        )
+    ),
+    case(f"<tools>\n{PARIS}\n</tools>", weather()),
+    case(f"So:\n<tools>\n{PARIS}", weather(), content="So:"),
+    case(f"Now <tool_call>{PARIS}</tool_call> it rains.", weather(), content="Nowit rains."),
     case("a < b <tool_ca", content="a < b <tool_ca"),
     case(f"<tool_call>{TIME}</tool_call><|im_end|>", ("get_time", {})),
     case(f"<longcat_tool_call>{TIME}</longcat_tool_call>", ("get_time", {})),

@@ -85,16 +85,22 @@ ANSWERS = [
     kept("Use {braces} and [brackets]."),
     kept(PARIS, tools=()),
     kept(f"```json\n{PARIS}\n```", tools=()),
-    kept('{"name": "get_weather", "arguments": {"city": "Par'),
+    kept('{"name": "get_weather", "arguments": {"city": "Par', problem="get_weather"),
+    kept('{"name": "get_weather", "arguments": {"days": oh}}', problem="get_weather"),
     kept('```json\n{"name": "get_weather", "arguments": {"city": '),
 ]
 
+BEHIND_BROKEN_JSON = case(
+    f'{{"name": "get_weather", "arguments": {{"city": "Par\n<tool_call>{TIME}</tool_call>',
+    ("get_time", {}),
+    content='{"name": "get_weather", "arguments": {"city": "Par',
+)
 AFTER_AN_ODD_FENCE = case(
     f"```python\nprint(1)\n<tool_call>{TIME}</tool_call>", ("get_time", {}), content="```python\nprint(1)"
 )
 
 
-@pytest.mark.parametrize("each", [*CALLS, AFTER_AN_ODD_FENCE], ids=repr)
+@pytest.mark.parametrize("each", [*CALLS, AFTER_AN_ODD_FENCE, BEHIND_BROKEN_JSON], ids=repr)
 def test_calls_are_found(each: Case) -> None:
     check(each)
 
