@@ -283,14 +283,6 @@ def test_a_cancelled_search_ends_its_child(state: RunState) -> None:
     assert time.monotonic() - start < 5 and not alive_with("searcher", os.getpid())
 
 
-def test_unreadable_folders_do_not_stop_it(state: RunState) -> None:
-    if os.geteuid() == 0:
-        pytest.skip("root may read everything")
-    put("ok", "word\n")
-    Path("closed").mkdir(mode=0o000)
-    assert lines(state, "word") == ["ok:1: word"]
-
-
 @pytest.mark.parametrize("name", ["search_file_content", "grep_search", "ripgrep"])
 def test_other_names(isolated: Path, name: str) -> None:
     put("a", "word\n")
