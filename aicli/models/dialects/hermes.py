@@ -25,14 +25,15 @@ def tagged(closers: tuple[str, ...], openers: tuple[str, ...], dialect: str) -> 
             return False
         body, ended_by = yield from reader.framed_json(closers, openers)
         text = opener + body + (ended_by if ended_by in closers else "")
-        settle(reader, body, bool(ended_by), dialect, text)
+        after = (yield from reader.source.peek(24)) if ended_by in closers else ""
+        settle(reader, body, bool(ended_by), dialect, text, after)
         return True
 
     return read
 
 
-def settle(reader: Reader, body: str, closed: bool, dialect: str, text: str) -> None:
-    """Says what the body of a JSON call block turned out to be."""
+def settle(reader: Reader, body: str, closed: bool, dialect: str, text: str, after: str = "") -> None:
+    """Says what the body of a JSON call block turned out to be. `after` is what follows its closer."""
     if not closed and reader.truncated:
         reader.unreadable(name_in(body), text, CUT_OFF, dialect)
         return
@@ -40,9 +41,14 @@ def settle(reader: Reader, body: str, closed: bool, dialect: str, text: str) -> 
     try:
         calls, rest = read_calls(bare, reader.tools, closed=closed)
     except ValueError as error:
+        if reader.mentioned(after, ()):
+            reader.plain(text)
+            return
         reader.unreadable(name_in(body), text, f"{error}" if closed else f"the call never ended ({error})", dialect)
         return
-    if calls:
+    if reader.mentioned(after, calls):
+        reader.plain(text)
+    elif calls:
         reader.call(calls, dialect)
         if rest.strip(" \t\r\n}];,") and not closed:
             reader.plain(rest)
@@ -64,10 +70,28 @@ def _openers(tools: Tools) -> Mapping[str, Read]:
     return table
 
 
+def _tools(reader: Reader, opener: str) -> Generator[None, None, bool]:
+    """`<tools>`, which Qwen2.5-Coder writes around calls, and prompts around definitions: only calls count."""
+    if not (yield from wait_for(reader.source, _STARTS, 64)):
+        return False
+    body, ended_by = yield from reader.framed_json(("</tools>",), ("<tools>",))
+    text = opener + body + (ended_by if ended_by == "</tools>" else "")
+    try:
+        calls, rest = read_calls(body, reader.tools, sure=False, closed=bool(ended_by))
+    except ValueError:
+        calls, rest = [], ""
+    if calls and not rest.strip("} \n"):
+        reader.maybe(calls, text, "hermes")
+    else:
+        reader.plain(text)
+    return True
+
+
 FAMILIES = (
     Family(
         "hermes",
         _openers,
+        loose=lambda tools: {"<tools>": _tools},
         aliases=(
             "qwen", "qwen2", "qwen2_5", "qwen3", "qwq", "nous", "smollm3", "longcat", "nemotron", "nemotron_nano_v2",
             "jamba", "ernie", "mimo_vl", "reka",

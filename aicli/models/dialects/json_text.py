@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Mapping
 
-from aicli.models.dialects.calls import ARGS_KEYS, NAME_KEYS, Call, Tools, read_calls
-from aicli.models.dialects.jsontext import Balance
+from aicli.models.dialects.calls import ARGS_KEYS, NAME_KEYS, Call, Tools, name_in, read_calls
+from aicli.models.dialects.jsontext import Balance, read
 from aicli.models.dialects.reader import Family, Read, Reader
 from aicli.models.dialects.source import markers
 
@@ -60,9 +60,32 @@ def _bare(reader: Reader, opener: str) -> Generator[None, None, bool]:
         separator = ";" if after.lstrip().startswith(";") else ""
         raw += reader.source.take(after.index(";") + 1) if separator else ""
         reader.maybe(calls, raw, "json")
+    elif not whole and (tag := _tag_in(raw, reader)) and reader.second_looks:
+        reader.second_looks -= 1
+        reader.plain(raw[:tag])
+        reader.source.unread(raw[tag:])
     else:
+        if not found and reader.tools.find(name_in(body)) and _ARGUMENTS(body) and not _reads(body):
+            reader.problem = f"the call of {name_in(body)} is no readable JSON"
         reader.plain(raw)
     return True
+
+
+def _reads(body: str) -> bool:
+    try:
+        read(body, closed=False)
+    except ValueError:
+        return False
+    return True
+
+
+_ARGUMENTS = re.compile(r"""["'](?:arguments|parameters|args|input)["']\s*:\s*\{""").search
+
+
+def _tag_in(text: str, reader: Reader) -> int:
+    """Where an unmistakable call begins on a line of its own inside JSON that never ended, 0 if nowhere."""
+    places = (text.find(f"\n{opener}") + 1 for opener in reader.sure)
+    return min((place for place in places if place), default=0)
 
 
 def _calls(body: str, whole: bool, reader: Reader) -> list[Call]:

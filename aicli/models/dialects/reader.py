@@ -145,6 +145,11 @@ class Reader:
                 self._held.insert(-1, TextDelta(space))
             self.last, self.began = "}", True
 
+    def mentioned(self, after: str, calls: Sequence[Call]) -> bool:
+        """Markup inside a sentence, with words on both sides, whose calls could not run as they stand: it is quoted."""
+        inside = not self.line_start and self.last.strip() and _WORDS_FOLLOW(after)
+        return bool(inside) and not (calls and all(self.tools.fit(call) for call in calls))
+
     def unreadable(self, name: str, text: str, fault: str, dialect: str) -> None:
         """Something that clearly tried to be a call. With a name it is answered, else it stays text."""
         self.problem = fault if not name else f"the arguments of {name} could not be read: {fault}"
@@ -280,6 +285,9 @@ _ILLUSTRATES = re.compile(
     r"|例如|比如|譬如|示例|举例|例子",
     re.I,
 ).search
+
+
+_WORDS_FOLLOW = re.compile(r"[ \t]*[^\s<\[{|]").match
 
 
 def stray(reader: Reader, opener: str) -> Generator[None, None, bool]:

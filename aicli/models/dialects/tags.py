@@ -84,10 +84,15 @@ def read_call(reader: Reader, form: Form, name: str, head: str, dialect: str) ->
             call.give_back(marker)
         whole = bool(marker) or (bool(call.args) and not reader.truncated)
         break
-    if loose.startswith("{") and not call.args:
+    ahead = yield from reader.source.peek(64)
+    after = next((ahead.lstrip()[len(c) :] for c in form.block_close if ahead.lstrip().startswith(c)), ahead)
+    said = Call(reader.tools.named(name), call.args)
+    if closed and reader.mentioned(after, [said]) and not loose.startswith("{"):
+        reader.plain("".join(call.raw) + reader.source.take(len(ahead) - len(after)))
+    elif loose.startswith("{") and not call.args:
         _from_json(call, loose, dialect, closed)
     elif whole:
-        reader.call([Call(reader.tools.named(name), call.args)], dialect)
+        reader.call([said], dialect)
     else:
         why = CUT_OFF if reader.truncated else "the call never ended"
         reader.unreadable(name.strip(), "".join(call.raw), why, dialect)
