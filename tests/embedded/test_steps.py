@@ -169,6 +169,12 @@ def test_a_repeated_call_is_noticed_unless_something_changed_between() -> None:
     assert not guidance.repeated(ModelRequest(messages=earlier, tools=TOOLS), "grep", {"pattern": "x"})
     assert steps_of(guidance.step_grammar(asked("t", *look), after="grep")) == {"answer"}
     assert "write_file" not in steps_of(guidance.step_grammar(asked("t", *write), after="write_file"))
+    failed = exchange("shell", "ImportError\nexit code 1", command="python3 b")
+    stuck = asked("t", *write, *exchange("read_file", "     1\tx", path="b"), *failed)
+    grammar = guidance.step_grammar(stuck, after="write_file", path="a")
+    assert {"write_file", "shell"} <= steps_of(grammar)
+    assert "answer" not in steps_of(grammar)
+    assert '::= "\\"b\\""' in grammar
 
 
 def test_contents_are_followed_through_writes_edits_and_commands() -> None:

@@ -25,29 +25,37 @@ MOST_EDITABLE = 4
 MOST_FORCED = 3
 REWRITE_LINES = 30
 REWRITE_CHARS = 1_000
+WRITES = frozenset({"edit", "write_file"})
 READ_ONLY = frozenset({"ls", "read_file", "grep", "glob", "read_many_files"})
 
 
-def step_grammar(request: ModelRequest, *, after: str = "") -> str:
+def step_grammar(request: ModelRequest, *, after: str = "", path: str = "") -> str:
     """What may be said next: a call of one offered tool, or the answer, unless the last step failed.
 
-    `after` names the tool whose call was just repeated: not that one again, and after a repeated look no other look.
+    `after` names the tool whose call was just repeated, `path` the file it was for: not that again, and after a repeated
+    look no other look.
     """
     free = may_answer(request)
-    tools = tuple(t for t in offered(request) if t.name != after)
+    known = seen(request.messages)
+    others = sorted({*known.texts, *named_files(request)} - {path})
+    elsewhere = after in WRITES and not free and others
+    tools = tuple(t for t in offered(request) if t.name != after or elsewhere)
     if after in READ_ONLY:
         tools = () if free else tuple(t for t in tools if t.name not in READ_ONLY)
     grammar = Grammar()
-    known = seen(request.messages)
     rewritable = any(t.name == "write_file" for t in tools)
     for tool in tools:
         if tool.name == "edit":
-            for path, text in list(known.texts.items())[-MOST_EDITABLE:]:
-                if not (rewritable and text is not None and _small(text)):
-                    grammar.edit(path, text)
+            for name, text in list(known.texts.items())[-MOST_EDITABLE:]:
+                if name != path and not (rewritable and text is not None and _small(text)):
+                    grammar.edit(name, text)
+        elif tool.name == "write_file" and elsewhere:
+            grammar.step(tool.name, [("path", grammar.choice(others), True), ("content", "string", True)])
         else:
             grammar.step(tool.name, _arguments(tool, request, known, grammar))
-    if grammar.empty or (request.tool_choice in ("auto", "none") and (free or (after and after not in READ_ONLY))):
+    if grammar.empty or (
+        request.tool_choice in ("auto", "none") and (free or (after and after not in READ_ONLY and not elsewhere))
+    ):
         rule = grammar.schema(request.output_schema) if request.output_schema is not None else "string"
         grammar.step(ANSWER, [("text", rule, True)])
     return grammar.text()
@@ -66,7 +74,7 @@ def may_answer(request: ModelRequest) -> bool:
     failed = 0
     for i in range(len(task) - 1, -1, -1):
         for response in task[i].responses:
-            acted = any(c.name in ("edit", "write_file") for m in task[:i] for c in m.calls)
+            acted = any(c.name in WRITES for m in task[:i] for c in m.calls)
             if has_failed(response) or (acted and ended_badly(response)):
                 failed += 1
             elif response.name not in READ_ONLY:
@@ -116,7 +124,7 @@ def instead(request: ModelRequest, name: str, args: JsonObject) -> tuple[str, Js
 def again(request: ModelRequest, body: JsonObject, name: str, args: JsonObject) -> JsonObject | None:
     """What the engine is asked once more instead of taking this call; None when the call stands."""
     if repeated(request, name, args):
-        return {**body, "grammar": step_grammar(request, after=name)}
+        return {**body, "grammar": step_grammar(request, after=name, path=str(args.get("path", "")))}
     held = doubt(request, name, args)
     if not held:
         return None
@@ -167,7 +175,7 @@ def known_paths(request: ModelRequest) -> set[str]:
 def repeated(request: ModelRequest, name: str, args: JsonObject) -> bool:
     """Was the very same call made for this task, with nothing changed since? The same change twice is never right."""
     calls: list[FunctionCallPart] = [c for m in request.messages[task_of(request.messages) :] for c in m.calls]
-    if name in ("edit", "write_file"):
+    if name in WRITES:
         return any((c.name, c.args) == (name, args) for c in calls)
     for call in reversed(calls):
         if (call.name, call.args) == (name, args):
