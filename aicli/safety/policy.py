@@ -14,7 +14,7 @@ from aicli.safety import gates, suggest
 from aicli.safety.gates import Target
 from aicli.safety.rules import READS, Rule, RuleSet, host_of, parse_rule, paths_of
 from aicli.safety.shell_rules import Part, parts, plain_parts, read_only
-from aicli.workspace.root import Workspace
+from aicli.workspace.root import Workspace, WorkspaceError
 
 LONG_QUERY = 200
 READ_ONLY = "read-only command"
@@ -246,6 +246,9 @@ class Policy:
                 return Verdict("ask", f"the rule {rule.text} asks", rule.text)
         if part.wrapper:
             return None
+        if part.argv[0] == ">" and self._protected(part.argv[-1], cwd):
+            why = f"{part.argv[-1]} changes what runs later, so it is asked about in every mode"
+            return Verdict("ask", why, "protected path")
         mode = f"mode {self.mode.value}"
         reads = silent or self._reads_only(part, cwd)
         if reads and self.sandbox_status != "none":
@@ -275,6 +278,14 @@ class Policy:
                     if word and not word.startswith("-") and self._names(rule, os.path.join(cwd, word)):
                         return Verdict("deny", f"the rule {rule.text} refuses {word}", rule.text)
         return None
+
+    def _protected(self, word: str | None, cwd: str) -> bool:
+        if not word or self.workspace is None:
+            return False
+        try:
+            return self.workspace.protects(os.path.join(cwd, word))
+        except WorkspaceError:
+            return False  # outside, where the sandbox decides
 
     def _names(self, rule: Rule, path: str) -> bool:
         assert self.workspace is not None

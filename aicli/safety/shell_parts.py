@@ -36,7 +36,7 @@ class Part:
     """One simple command. A word is None where its value is only known when it runs; (None,) is text not understood.
 
     `plain`: literal words and nothing else (no redirect into a file, no assignment in front), so an allow rule may fit.
-    `wrapper`: it only runs another part, which is judged in its place.
+    `wrapper`: it only runs another part, which is judged in its place. A redirect is a part of its own: (">", target).
     """
 
     argv: tuple[Word, ...]
@@ -90,13 +90,14 @@ class _Collector:
         while pending:
             node, plain = pending.pop()
             if node.type == "redirected_statement":
-                if node.child_by_field_name("body") is None:
-                    self.parts.append(Part((">",), _source(node), plain=False))
-                plain = plain and all(_harmless(r) for r in node.children_by_field_name("redirect"))
+                plain = plain and all(r.type == "file_redirect" for r in node.children_by_field_name("redirect"))
             if node.type in ("command", "declaration_command", "unset_command", "test_command"):
                 self.command(node, plain, depth)
             elif node.type == "variable_assignment" and node.parent and node.parent.type != "command":
                 self.parts.append(Part((None,) if _loader(node) else ("=",), _source(node), plain=False))
+            elif node.type == "file_redirect" and not _harmless(node):
+                target = node.child_by_field_name("destination")
+                self.parts.append(Part((">", _word(target) if target else None), _source(node), plain=False))
             elif node.type == "compound_statement" and _source(node).startswith("(("):
                 self.unknown(_source(node))  # arithmetic, which can hold commands in its subscripts
             elif node.type == "function_definition":
@@ -113,8 +114,10 @@ class _Collector:
                     plain = False
                     if node.type == "declaration_command":
                         argv.append(_source(child))
-                case "file_redirect" | "heredoc_redirect" | "herestring_redirect":
-                    plain = plain and _harmless(child)
+                case "file_redirect":
+                    continue
+                case "heredoc_redirect" | "herestring_redirect":
+                    plain = False
                 case _:
                     word = _word(child)
                     argv.append(word)

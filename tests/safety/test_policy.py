@@ -93,6 +93,19 @@ def test_ordinary_deletion_is_only_asked_about(command: str, workspace: Workspac
     assert policy.verdict("shell", EXECUTE, {"command": command}).decision == "ask"
 
 
+def test_redirects_into_files_that_matter(workspace: Workspace) -> None:
+    policy = Policy(PermissionMode.BYPASS, parse_rules(deny=["edit(src/**)"]), workspace, sandbox_status="off")
+
+    def run(command: str) -> str:
+        return policy.verdict("shell", EXECUTE, {"command": command}).decision
+
+    assert run("echo x > new") == run("make > log 2>&1") == "allow"
+    assert run("echo x > src/a.py") == run("cd src && cat ../f.txt >> a.py") == "deny"
+    assert run("echo x > .git/hooks/y") == run("(echo x) >| .mcp.json") == "ask"
+    policy.headless = True
+    assert run("echo x > .git/hooks/y") == "deny"
+
+
 def test_own_settings_rules_and_sessions_are_not_the_models_to_change(tree: Path) -> None:
     home = Workspace(tree.parent)
     policy = Policy(PermissionMode.BYPASS, parse_rules(allow=["edit", "read"]), home, sandbox_status="full")

@@ -152,6 +152,7 @@ def test_path_rules_see_through_links_case_and_hard_links(workspace: Workspace, 
     assert read(policy, "f.txt") == "allow"
     assert verdict(policy, "cat private/plan.txt") == "deny"
     assert verdict(policy, "cat src/../private/plan.txt") == "deny"
+    assert verdict(policy, "cat < private/plan.txt") == "deny"
     for path in ("f.txt", "soft"):
         many = policy.verdict("read_many_files", ToolKind.READ, {"paths": ["src/a.py", path]}).decision
         assert many == ("deny" if path == "soft" else "allow")
