@@ -48,6 +48,8 @@ class Bench(ThreadingHTTPServer):
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = 65536
     server: Bench
 
     def log_message(self, *_: object) -> None:
@@ -78,6 +80,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("content-length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+        self.wfile.flush()
 
     def _long(self, tokens: int) -> None:
         self.send_response(200)
@@ -89,9 +92,11 @@ class Handler(BaseHTTPRequestHandler):
             self._piece(words[n % 200])
         self._piece(chunk({}, "stop") + USAGE + DONE)
         self.wfile.write(b"0\r\n\r\n")
+        self.wfile.flush()
 
     def _piece(self, data: bytes) -> None:
         self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+        self.wfile.flush()
 
 
 if __name__ == "__main__":
