@@ -65,13 +65,20 @@ class Search:
         self._ascii = all(n.isascii() for n in self._needles)
         self._odd_case = fold and any(not n.isascii() or b"k" in n or b"s" in n for n in self._needles)
         self._encoding = ""
+        self._near: list[int] | None = None
 
     def file(self, rel: str, fd: int, size: int) -> None:
         """Searches one file. Raises OSError, Binary, and Full where a record would pass the limit."""
         first = os.read(fd, BLOCK)
         if 0 < size == len(first) and self._needles and not self._maybe_wide(first) and not self._may_hold(first):
             return  # most files of most searches: binary or not, there is no hit
-        self._encoding = ""
+        self._encoding, self._near = "", None
+        if self._ask.context and size >= _LARGE and self._needles and not self._ask.multiline:
+            self._near = self._matched(rel, fd, size)
+            if not self._near:
+                return
+            os.lseek(fd, 0, os.SEEK_SET)
+            first = os.read(fd, BLOCK)
         hits = last = after = 0
         before: deque[tuple[int, str]] = deque(maxlen=self._ask.context)
         for number, line, at in self._lines(self._texts(fd, first, size)):
@@ -99,6 +106,22 @@ class Search:
         if hits and self._ask.mode != "content":
             self._take()
             self._write(["f", rel] if self._ask.mode == "files" else ["c", rel, hits])
+
+    def _matched(self, rel: str, fd: int, size: int) -> list[int]:
+        """The lines of a large file that match, found without context: only what is near them is then decoded."""
+        found: list[int] = []
+        ask = Request(**{**vars(self._ask), "context": 0, "mode": "content", "limit": self._left + 1})
+        os.lseek(fd, 0, os.SEEK_SET)
+        try:
+            Search(ask, lambda record: found.append(int(str(record[2])))).file(rel, fd, size)
+        except Full:
+            pass
+        return found
+
+    def _far(self, first: int, last: int) -> bool:
+        """Are these lines of no interest, not even as context?"""
+        reach = self._ask.context
+        return self._near is not None and not any(n - reach <= last and first <= n + reach for n in self._near)
 
     @staticmethod
     def _maybe_wide(first: bytes) -> bool:
@@ -140,7 +163,10 @@ class Search:
             cut = cut or len(data)
             part, carry = data[:cut], data[cut:]
             alone = start == 0 and not following
-            if not (alone or skips) or not self._needles or self._may_hold(part):
+            number = lines.at(start) if self._near else 0
+            if self._near and self._far(number, number + part.count(b"\n")):
+                pass
+            elif not (alone or skips) or not self._needles or self._may_hold(part):
                 text = self._decoded(part, start == 0)
                 yield lines.at(start), text[:-1] if text.endswith("\n") else text
             start += cut

@@ -231,7 +231,15 @@ def test_large_files(state: RunState) -> None:
     assert lines(state, "needle") == ["log:400001: a needle at last"]
     assert lines(state, "needle", path="log") == ["log:400001: a needle at last"]
     assert lines(state, "NEEDLE \\w+ last$", path="log", ignore_case=True) == ["log:400001: a needle at last"]
-    assert lines(state, "needle", context=1)[0] == "log-400000- nothing to see here"
+    wanted = ["log-400000- nothing to see here", "log:400001: a needle at last", "log-400002- more"]
+    assert lines(state, "needle", context=1) == wanted
+    assert lines(state, "absent words", context=1) == ["No matches."]
+    put("two", b"first needle\n" + b"nothing to see here\n" * 400_000 + b"needle\n" + b"after\n" * 200_000)
+    found = lines(state, "needle", context=2, path="two")
+    assert [line.split(" ")[0] for line in found] == [
+        *("two:1:", "two-2-", "two-3-", "--", "two-400000-", "two-400001-", "two:400002:", "two-400003-", "two-400004-")
+    ]
+    assert len(lines(state, "see here", context=1, path="two", limit=5)) == 6
 
 
 def test_limits(state: RunState) -> None:
