@@ -138,7 +138,7 @@ _CALL_INFO = ("", "json", "jsonc", "json5", "tool_call", "tool_calls", "tool_cod
 
 def _fence(reader: Reader, opener: str) -> Generator[None, None, bool]:
     """A fenced block: a call if that is all it holds, else text in which markup is only quoted."""
-    if not reader.line_start:
+    if not reader.line_start or reader.fenced:
         return False
     ahead = yield from reader.source.peek(_PEEK)
     head = _FENCE.match(ahead)

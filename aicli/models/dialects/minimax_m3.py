@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +18,7 @@ _NS = "]<]minimax[>["
 _INVOKE = re.compile(re.escape(_NS) + r"""<invoke\s+name\s*=\s*["']?([^"'<>]{1,200}?)["']?\s*>""")
 _BLOCK = re.compile(r"\s*" + _INVOKE.pattern)
 _TAG = re.compile(re.escape(_NS) + r"<(/?)([^<>\s/][^<>]*?)\s*>")
+_DEEPEST = 60
 _ENDS = Markers((f"{_NS}</invoke>", f"{_NS}</tool_call>", f"{_NS}<invoke"))
 
 
@@ -70,7 +72,9 @@ def _tree(body: str) -> tuple[_Node, bool]:
         path[-1].text.append(body[at : tag.start()])
         at = tag.end()
         closing, name = tag.groups()
-        if not closing:
+        if not closing and len(path) > _DEEPEST:
+            path[-1].text.append(tag.group())
+        elif not closing:
             node = _Node(name)
             path[-1].children.append(node)
             path.append(node)
@@ -84,11 +88,11 @@ def _tree(body: str) -> tuple[_Node, bool]:
 def _fields(node: _Node, properties: JsonObject, more: Any = None) -> JsonObject:
     """The children as one object; a name that repeats becomes a list."""
     found: JsonObject = {}
-    names = [child.name for child in node.children]
+    names = Counter(child.name for child in node.children)
     for child in node.children:
         schema = properties.get(child.name, more)
         schema = schema if isinstance(schema, dict) else None
-        if names.count(child.name) > 1 and "array" not in declared_types(schema):
+        if names[child.name] > 1 and "array" not in declared_types(schema):
             found.setdefault(child.name, []).append(_value(child, schema))
         elif child.name in found and isinstance(found[child.name], list):
             found[child.name] += _value(child, schema)

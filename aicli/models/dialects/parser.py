@@ -163,6 +163,7 @@ class Parser:
     def _nested(self, text: str) -> list[Call]:
         """The calls of a text that holds nothing else, else none."""
         parser = Parser(self._specs, self._reader.dialect or None)
+        parser._reader.fenced = True
         events = parser.feed(text) + parser.close()
         inner = fold(events, parser.problem)
         return [] if inner.content.strip() or inner.problem or inner.reasoning else list(inner.calls)

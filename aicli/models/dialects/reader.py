@@ -68,6 +68,7 @@ class Reader:
     second_looks: int = 8  # how often text may still be read twice because its block never ended as it seemed to
     notes: dict[str, int] = field(default_factory=dict)  # what a family has to remember within the reply
     sure: frozenset[str] = frozenset()  # the openers that are unmistakable
+    fenced: bool = False  # this is the inside of a fence: what looks like a fence in it is none
     nested: Callable[[str], list[Call]] = lambda text: []  # the calls of a text that is nothing but calls
 
     @property
