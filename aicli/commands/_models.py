@@ -127,10 +127,14 @@ class Progress:
             self.console.err(text)
 
     def line(self, text: str) -> None:
+        self.end()
+        self.console.err(text)
+
+    def end(self) -> None:
+        """Leaves the line that redraws itself."""
         if self._open and self.console.stderr is not None:
             self.console.stderr.write("\n")
             self._open = False
-        self.console.err(text)
 
 
 def pull_model(name: str, file: Path | None, allow_carriers: bool) -> int:
@@ -147,14 +151,17 @@ def pull_model(name: str, file: Path | None, allow_carriers: bool) -> int:
 
 def fetch(settings: Settings, progress: Progress, file: Path | None = None, allow_carriers: bool = False) -> Path:
     """The file in the cache folder, fetched if need be. Blocks."""
-    return pull(
-        cache.models_folder(paths.cache_folder()),
-        file,
-        say=progress.line,
-        progress=progress,
-        allow_carriers=allow_carriers or settings.models.allow_carriers,
-        offline=settings.offline,
-    )
+    try:
+        return pull(
+            cache.models_folder(paths.cache_folder()),
+            file,
+            say=progress.line,
+            progress=progress,
+            allow_carriers=allow_carriers or settings.models.allow_carriers,
+            offline=settings.offline,
+        )
+    finally:
+        progress.end()
 
 
 async def _warm(progress: Progress) -> None:

@@ -6,10 +6,12 @@ import importlib.util
 import json
 import os
 import shutil
+import socket
 import ssl
 import subprocess
 import sys
 import tempfile
+import threading
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +19,7 @@ from urllib.parse import urlsplit
 
 from aicli.models.embedded import cache
 from aicli.models.embedded.sink import Sink, SourceFailed
+from aicli.models.proxies import proxy_for
 
 if TYPE_CHECKING:
     import httpx
@@ -43,8 +46,10 @@ def from_url(url: str, sink: Sink, *, connect: float, offline: bool = False) -> 
     local = parts.hostname in ("127.0.0.1", "::1", "localhost")
     if offline and not local:
         raise SourceFailed("offline")
-    if parts.scheme != "https" and not local:
-        raise SourceFailed(f"{parts.scheme}://{parts.hostname} is not https")
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise SourceFailed(f"{url} is no address")
+    if proxy_for(url) is None and not resolvable(parts.hostname, connect):
+        raise SourceFailed(f"no connection to {parts.hostname} (its address can't be found)")
     verify: Any = ssl.create_default_context() if parts.scheme == "https" else False
     timeout = httpx.Timeout(STALL, connect=connect)
     with httpx.Client(verify=verify, timeout=timeout, follow_redirects=True, trust_env=not local) as client:
@@ -52,6 +57,22 @@ def from_url(url: str, sink: Sink, *, connect: float, offline: bool = False) -> 
             _stream(client, url, sink, sink.open())
         except (httpx.HTTPError, httpx.InvalidURL) as e:
             raise SourceFailed(_why(e, parts.hostname or url, connect)) from None
+
+
+def resolvable(host: str, seconds: float) -> bool:
+    """Whether the host's name has an address, found within the time; a resolver that hangs is left behind."""
+    found: list[object] = []
+
+    def look() -> None:
+        try:
+            found.extend(socket.getaddrinfo(host, None))
+        except (OSError, UnicodeError):
+            return
+
+    looking = threading.Thread(target=look, daemon=True)
+    looking.start()
+    looking.join(seconds)
+    return bool(found)
 
 
 def _stream(client: httpx.Client, url: str, sink: Sink, begun: int) -> None:
