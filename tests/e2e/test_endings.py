@@ -49,7 +49,9 @@ ENDINGS = {
     "success after calls": Ending("success", 0, [LOOK, "the answer"], requests=2),
     "wrong key": Ending("error_auth", 41, [[error(401, "bad key")]], says="bad key", requests=1),
     "forbidden": Ending("error_auth", 41, [[error(403, "no access")]], requests=1),
-    "no key": Ending("error_auth", 41, args=("-m", "deepseek:deepseek-chat"), says="DEEPSEEK_API_KEY", requests=0),
+    "no key": Ending(
+        "error_auth", 41, args=("-m", "deepseek:deepseek-chat"), says="DEEPSEEK_API_KEY", requests=0, env=NOTHING_SET
+    ),
     "no such model": Ending("error_model", 1, models=("other",), says="test-model", requests=0),
     "bad request": Ending("error_model", 1, [[error(400, "unknown field")]], says="unknown field"),
     "429 until give-up": Ending("error_network", 75, [[error(429, "slow down", retry_after=0)]] * 2, requests=2),

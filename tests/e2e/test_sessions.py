@@ -87,7 +87,7 @@ def test_kill_9_at_any_moment_leaves_a_session_that_goes_on(isolated: Path, here
     chooser = random.Random(11)
     (isolated / "a.txt").write_text("a\n")
     steps = [[call("ls", path=".")], [call("read_file", path="a.txt"), call("ls", path=".")]]
-    for n in range(count(6, 300)):
+    for n in range(count(3, 300)):
         moment = chooser.randrange(5)
         reached = threading.Event()
 
@@ -112,7 +112,7 @@ def test_kill_9_at_any_moment_leaves_a_session_that_goes_on(isolated: Path, here
 
 
 def test_many_runs_in_one_folder_leave_as_many_whole_logs() -> None:
-    number = count(4, 20)
+    number = count(3, 20)
 
     def reply(body: dict) -> list:
         if body["messages"][-1]["role"] == "tool":

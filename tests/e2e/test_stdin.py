@@ -75,7 +75,7 @@ def test_a_terminal_is_not_read() -> None:
 
 
 def test_what_is_no_task() -> None:
-    for options in ({"stdin": subprocess.DEVNULL}, {"data": b""}, {"data": b" \n"}):
+    for options in ({"stdin": subprocess.DEVNULL}, {"data": b" \n"}):
         ran, said = run(**options)
         assert ran.code == 2 and "no task" in ran.err and not said
     ran, said = run("look", data=b"\0\1binary")
