@@ -6,7 +6,7 @@ import re
 from collections.abc import Generator, Mapping
 
 from aicli.models.dialects.calls import Tools, stripped
-from aicli.models.dialects.reader import Family, Read, Reader
+from aicli.models.dialects.reader import Family, Read, Reader, at_once
 from aicli.models.dialects.source import Markers
 
 _MESSAGE = "<|message|>"
@@ -108,9 +108,8 @@ def _starts_with_header(reader: Reader, opener: str) -> Generator[None, None, bo
     return bool(match)
 
 
-def _end(reader: Reader, opener: str) -> Generator[None, None, bool]:
-    if False:
-        yield
+@at_once
+def _end(reader: Reader, opener: str) -> bool:
     reader.mark()
     reader.thinking = False
     return True

@@ -61,6 +61,22 @@ def settle(reader: Reader, body: str, closed: bool, dialect: str, text: str, aft
 _FENCE = re.compile(r"^\s*```\w*\s*|\s*```\s*$")
 
 
+def between(closers: tuple[str, ...], dialect: str, before: str = r"\s*", again: tuple[str, ...] = ()) -> Read:
+    """JSON calls up to a closer. `before` is a pattern of what may stand between the opener and the JSON."""
+    lead = re.compile(f"(?:{before})" + r"(?=(?:```\w*\s*)?[\[{])")
+
+    def read(reader: Reader, opener: str) -> Generator[None, None, bool]:
+        match = yield from wait_for(reader.source, lead, 96)
+        if match is None:
+            return False
+        text = opener + reader.source.take(match.end())
+        body, ended_by = yield from reader.framed_json(closers, again)
+        settle(reader, body, bool(ended_by), dialect, text + body + (ended_by if ended_by in closers else ""))
+        return True
+
+    return read
+
+
 def _openers(tools: Tools) -> Mapping[str, Read]:
     table: dict[str, Read] = {}
     for opener, closer in _TAGS.items():

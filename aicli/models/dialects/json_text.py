@@ -7,6 +7,7 @@ from collections.abc import Generator, Mapping
 
 from aicli.models.dialects.calls import ARGS_KEYS, NAME_KEYS, Call, Tools, name_in, read_calls
 from aicli.models.dialects.jsontext import Balance, read
+from aicli.models.dialects.pythonic import code_calls
 from aicli.models.dialects.reader import Family, Read, Reader
 from aicli.models.dialects.source import markers
 
@@ -157,9 +158,11 @@ def _fence(reader: Reader, opener: str) -> Generator[None, None, bool]:
         body, closer = yield from reader.framed_json((fence,))
     else:
         body, closer = yield from _until_fence(reader, fence)
-    calls = [] if not closer and reader.truncated else reader.nested(("\0tool_code\n" if code else "") + body.strip())
+    calls: list[Call] = []
+    if closer or not reader.truncated:
+        calls = code_calls(body, reader.tools) if code else reader.nested(body.strip())
     if calls:
-        reader.maybe(calls, opening + body + closer, "json" if inside[:1] in ("{", "[") else calls[0].dialect)
+        reader.maybe(calls, opening + body + closer, calls[0].dialect or "pythonic")
     else:
         reader.plain(opening + body + closer)
     return True

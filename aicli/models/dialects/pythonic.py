@@ -104,19 +104,14 @@ def _olmo(reader: Reader, opener: str) -> Generator[None, None, bool]:
     return True
 
 
-def _code(reader: Reader, opener: str) -> Generator[None, None, bool]:
-    """The inside of a tool_code fence: calls by name, one a line, perhaps printed."""
-    body, _ = yield from reader.source.collect(markers(frozenset(())))
-    text = "\n".join(re.sub(r"^\s*print\s*\((.*)\)\s*$", r"\1", line) for line in body.strip().split("\n"))
+def code_calls(text: str, tools: Tools) -> list[Call]:
+    """The calls of a code block that holds nothing else: of declared tools, one a line, perhaps printed."""
+    lines = [re.sub(r"^\s*print\s*\((.*)\)\s*$", r"\1", line) for line in text.strip().split("\n")]
     try:
-        calls, rest = _python(text, reader.tools)
+        calls, rest = _python("\n".join(lines), tools)
     except ValueError:
-        calls, rest = [], text
-    if not calls or rest.strip() or not all(reader.tools.find(c.name) for c in calls):
-        reader.plain(body)
-    else:
-        reader.call(calls, "pythonic")
-    return True
+        return []
+    return calls if not rest.strip() and all(tools.find(call.name) for call in calls) else []
 
 
 def _openers(tools: Tools) -> Mapping[str, Read]:
@@ -124,7 +119,6 @@ def _openers(tools: Tools) -> Mapping[str, Read]:
     return {
         "<|python_start|>": _tagged(ends, "<|python_start|>", "pythonic"),
         "<|python_end|>": stray,
-        "\0tool_code\n": _code,
     }
 
 

@@ -11,7 +11,7 @@ from aicli.content.parts import JsonObject
 from aicli.content.stream import CallDelta, Relabelled, StreamEvent, TextDelta, ThinkingDelta
 from aicli.models.dialects.calls import Call, Tools, arguments
 from aicli.models.dialects.jsontext import Balance, dumps, read
-from aicli.models.dialects.source import Source, Wait, markers
+from aicli.models.dialects.source import Source, markers
 
 CUT_OFF = "the reply was cut off by the length limit"
 
@@ -291,12 +291,28 @@ _ILLUSTRATES = re.compile(
 _WORDS_FOLLOW = re.compile(r"[ \t]*[^\s<\[{|]").match
 
 
-def stray(reader: Reader, opener: str) -> Generator[None, None, bool]:
+def at_once(decide: Callable[[Reader, str], bool]) -> Read:
+    """A reader that needs no further text."""
+
+    def read(reader: Reader, opener: str) -> Generator[None, None, bool]:
+        yield from ()
+        return decide(reader, opener)
+
+    return read
+
+
+@at_once
+def stray(reader: Reader, opener: str) -> bool:
     """Drops a closer that is one too many behind a call."""
-    if False:
-        yield
-    if not reader.after_call:
-        return False
+    if reader.after_call:
+        reader.mark()
+        return True
+    return False
+
+
+@at_once
+def dropped(reader: Reader, opener: str) -> bool:
+    """Drops a token that only frames what the model says."""
     reader.mark()
     return True
 
@@ -305,6 +321,3 @@ def wait_for(source: Source, pattern: re.Pattern[str], length: int) -> Generator
     """Matches the pattern against the next `length` characters; nothing is read."""
     text = yield from source.peek(length)
     return pattern.match(text)
-
-
-__all__ = ["Family", "Read", "Reader", "Wait", "stray", "wait_for"]

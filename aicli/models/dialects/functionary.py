@@ -1,4 +1,4 @@
-"""JSON lists behind one word: Phi-4-mini and Firefunction's `functools[…]`, and Functionary's `name` line before JSON."""
+"""Functionary v3.2: the tool's name on a line, JSON behind it, `>>>` between such pieces."""
 
 from __future__ import annotations
 
@@ -6,19 +6,9 @@ import re
 from collections.abc import Generator, Mapping
 
 from aicli.models.dialects.calls import Tools
-from aicli.models.dialects.hermes import settle
 from aicli.models.dialects.reader import Family, Read, Reader, wait_for
 
-_LIST = re.compile(r"\s*(?:\{|\])")
 _LINE = re.compile(r"([^\s{}<>\[\]]{1,128})[ \t]*\r?\n\s*(?=(\{\s*[\"'}])|)")
-
-
-def _functools(reader: Reader, opener: str) -> Generator[None, None, bool]:
-    if not (yield from wait_for(reader.source, _LIST, 32)):
-        return False
-    body, whole = yield from reader.json_value("[")
-    settle(reader, body, whole, "phi4", opener + body[1:])
-    return True
 
 
 def _recipient(reader: Reader, opener: str) -> Generator[None, None, bool]:
@@ -58,8 +48,4 @@ def _loose(tools: Tools) -> Mapping[str, Read]:
     return {">>>": _recipient, **{f"{name}\n": _named_line for name in tools.schemas}}
 
 
-FAMILIES = (
-    Family("phi4", lambda tools: {"functools[": _functools}, aliases=("phi4_mini", "phi", "phi4mini")),
-    Family("firefunction", aliases=("firefunction_v2",)),
-    Family("functionary", loose=_loose, aliases=("functionary_v3_2", "functionary_v3"), start=_recipient),
-)
+FAMILIES = (Family("functionary", loose=_loose, aliases=("functionary_v3_2", "functionary_v3"), start=_recipient),)
