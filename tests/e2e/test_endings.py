@@ -42,7 +42,12 @@ def broken_config(work: Path) -> None:
     file.write_text("[limits]\nmax_turn = 3\n")
 
 
+def failing_check(work: Path) -> None:
+    (work / "Makefile").write_text("test:\n\tfalse\n")
+
+
 NOTHING_SET = {"AICLI_BASE_URL": "", "AICLI_MODELS__FAST": ""}
+WITH_ANSWER = ("error_permission", "error_during_execution")
 PRICED = ("--model", "openai:gpt-5-mini")
 ENDINGS = {
     "success": Ending("success", 0, ["the answer"], requests=1),
@@ -80,6 +85,15 @@ ENDINGS = {
         54,
         [[call("ls", path="."), call("write_file", path="a", content="x")], "I could not"],
         ("--strict", "--yolo", "--disallowed-tools", "write_file"),
+    ),
+    "the project's check fails": Ending(
+        "error_during_execution",
+        1,
+        [[call("write_file", path="a.py", content="x = 1\n")], *["I could not"] * 9],
+        ("--yolo",),
+        says="check",
+        agent="code",
+        before=failing_check,
     ),
     "refused by the model": Ending("error_model", 1, [[text("I"), finish("refusal")]] * 4),
     "schema": Ending("error_schema", 1, ["no JSON"] * 6, ("--json-schema", '{"type": "object"}')),
@@ -133,7 +147,7 @@ def check_text(ran: Ran, ending: Ending) -> None:
     """Only a whole final message, or nothing."""
     last = ending.replies[-1] if ending.replies else ""
     assert ran.text in ("", f"{last}\n"), ran
-    assert (ran.text != "") == (ending.code == 0 or ending.subtype == "error_permission"), ran
+    assert (ran.text != "") == (ending.code == 0 or ending.subtype in WITH_ANSWER), ran
 
 
 def check_object(ran: Ran, ending: Ending, form: str) -> None:
@@ -142,7 +156,7 @@ def check_object(ran: Ran, ending: Ending, form: str) -> None:
     assert result["session_id"] and result["schema_version"] == 1
     if ending.code:
         assert result["error"]["message"] and ending.says in result["error"]["message"] + result["error"]["hint"]
-    if ending.replies and ending.replies[-1] == "I could not":
+    if ending.replies and ending.replies[-1] == "I could not" and ending.agent == "general":
         assert [d["tool_name"] for d in result["permission_denials"]] == ["write_file"]
 
 
