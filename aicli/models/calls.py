@@ -66,3 +66,18 @@ class CallTracks:
         except ValueError:
             return False
         return True
+
+
+def join_details(details: list[dict[str, Any]], more: list[dict[str, Any]]) -> None:
+    """Joins the streamed pieces of one reasoning block, so that the blocks go back as the server means them."""
+    for piece in more:
+        last = details[-1] if details else None
+        same = last is not None and all(last.get(k) == piece.get(k) for k in ("type", "index"))
+        if last is None or not same or piece.get("type") == "reasoning.encrypted":
+            details.append(dict(piece))
+            continue
+        for key, value in piece.items():
+            if key in ("text", "summary") and value:
+                last[key] = (last.get(key) or "") + value
+            elif value is not None:
+                last[key] = value

@@ -65,6 +65,8 @@ def from_status(asked: Asked, status: int, headers: Mapping[str, str], body: str
     shown = f"{asked.provider} answered {status}" + (f": {message}" if message else "")
     wait = retry_after(headers, body)
     error = _by_status(asked, status, text, shown, wait, body[:4000])
+    if "insufficient_quota" in text or "billing" in text.lower():
+        error.retryable, error.hint = False, "The account has no credit left."
     wanted = headers.get("x-should-retry")
     if wanted in ("true", "false"):
         error.retryable = wanted == "true"

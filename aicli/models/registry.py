@@ -1,14 +1,18 @@
-"""Providers by folder: what the files of `providers/` declare, and entry points of the group `aicli.providers`."""
+"""Providers by folder: what the files of `providers/` here and in the user's folder declare, and entry points."""
 
 from __future__ import annotations
 
 import difflib
 import importlib
+import importlib.util
 import pkgutil
 from collections.abc import Iterator
 from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+from aicli import paths
 from aicli.errors import InputError
 from aicli.models import providers as folder
 from aicli.models.provider import Provider
@@ -67,11 +71,26 @@ def _declared(file: str) -> tuple[Provider, ...]:
 
 
 def _installed() -> Iterator[Provider]:
+    """Of the user's own folder, then of entry points of the group `aicli.providers`. Nothing of a project is read."""
+    for file in sorted((paths.config_folder() / "providers").glob("*.py")):
+        try:
+            yield from _of(_loaded(file))
+        except Exception as error:  # one broken file must not take the others with it
+            skipped[str(file)] = f"{type(error).__name__}: {error}"
     for point in entry_points(group="aicli.providers"):
         try:
             yield from _of(point.load())
         except Exception as error:  # a broken plug-in is named and skipped
             skipped[point.name] = f"{type(error).__name__}: {error}"
+
+
+def _loaded(file: Path) -> ModuleType | None:
+    spec = importlib.util.spec_from_file_location(f"aicli_user_providers.{file.stem}", file)
+    if spec is None or spec.loader is None:
+        return None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def _of(thing: Any) -> tuple[Provider, ...]:

@@ -82,6 +82,19 @@ def _as_text(message: Message) -> Message:
     return Message(role="model", parts=(TextPart(text="\n".join(words)),), provider=message.provider)
 
 
+def least_tokens(request: ModelRequest) -> int:
+    """Fewer tokens than the request can have, in any language, to notice a server that read less."""
+    parts = (p for m in request.messages for p in (*m.parts, *m.responses))
+    return (len(request.system) + sum(len(getattr(p, "text", "")) for p in parts)) // 6
+
+
+def cut_note(read: int, sent: int) -> str:
+    """What to tell when a server read fewer tokens than were sent, "" when it read them all or does not say."""
+    if not read or sent <= read * 1.3:
+        return ""
+    return f"the server read only {read:,} of at least {sent:,} tokens: the start of the input was cut"
+
+
 def strict_ready(schema: JsonObject) -> bool:
     """Every object of the schema names all its properties as required and allows no others, as strict modes demand."""
     if schema.get("type") == "object":

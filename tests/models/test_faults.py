@@ -84,6 +84,12 @@ def test_error_inside_a_success(error: Any, kind: type[errors.ModelError]) -> No
     assert type(from_event(OPENAI, error)) is kind
 
 
+def test_an_empty_account_is_not_asked_again() -> None:
+    body = json.dumps({"error": {"code": "insufficient_quota", "message": "You exceeded your current quota"}})
+    error = from_status(OPENAI, 429, {}, body)
+    assert type(error) is errors.RateLimited and error.retryable is False and "credit" in error.hint
+
+
 def test_waits() -> None:
     assert retry_after({"retry-after": "2"}) == 2
     assert retry_after({"retry-after": "1.5"}) == 1.5

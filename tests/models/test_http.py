@@ -226,6 +226,34 @@ def test_a_body_that_is_no_json() -> None:
         reply(server, "openai", ask())
 
 
+@pytest.mark.parametrize(
+    ("provider", "body"),
+    [
+        ("openai", {"choices": [{"message": {"role": "assistant", "content": "fine"}, "finish_reason": "stop"}]}),
+        ("anthropic", {"type": "message", "content": [{"type": "text", "text": "fine"}], "stop_reason": "end_turn"}),
+        ("gemini", [{"candidates": [{"content": {"parts": [{"text": "fine"}]}, "finishReason": "STOP"}]}]),
+        ("ollama", {"message": {"role": "assistant", "content": "fine"}, "done": True, "done_reason": "stop"}),
+        (
+            "responses",
+            {
+                "object": "response",
+                "status": "completed",
+                "output": [{"type": "message", "content": [{"type": "output_text", "text": "fine"}]}],
+            },
+        ),
+    ],
+)
+def test_a_server_that_does_not_stream(provider: str, body: object) -> None:
+    with ModelServer([[error(200, body=body)]]) as server:
+        assert reply(server, provider, ask()).message().text == "fine"
+
+
+def test_an_error_in_a_whole_body_with_status_200() -> None:
+    body = {"error": {"message": "no credits", "code": 402}}
+    with ModelServer([[error(200, body=body)]]) as server, pytest.raises(AuthFailed, match="no credits"):
+        reply(server, "openrouter", ask())
+
+
 def test_waits_double_and_stay_bounded() -> None:
     assert all(0.37 <= backoff(1, None) <= 0.63 for _ in range(50))
     assert all(backoff(n, None) <= 20 for n in range(1, 30))

@@ -76,7 +76,7 @@ class ModelServer:
     def __enter__(self) -> ModelServer:
         self._http = _Listener(("127.0.0.1", 0), _Handler)
         self._http.model_server = self
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True)
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
         return self
 

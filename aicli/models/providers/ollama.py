@@ -17,7 +17,7 @@ from aicli.models.faults import Asked, from_event
 from aicli.models.http import HttpCall
 from aicli.models.mining import Miner
 from aicli.models.provider import Link, Provider, join
-from aicli.models.texts import answer_text, arguments, images, tools_as_text
+from aicli.models.texts import answer_text, arguments, cut_note, images, least_tokens, tools_as_text
 from aicli.models.wire import WireModel, ask_again
 
 DEFAULT_WINDOW = 32_768
@@ -157,8 +157,7 @@ class Decode:
         detail = ""
         if reason is FinishReason.STOP and self._miner.problem:
             reason, detail = FinishReason.MALFORMED_CALL, self._miner.problem
-        if read and self._sent > read * 1.3:
-            detail = f"the server read only {read:,} of at least {self._sent:,} tokens: the start of the input was cut"
+        detail = cut_note(read, self._sent) or detail
         return [*out, Finished(reason, raw, Usage(input_tokens=read, output_tokens=written), detail=detail)]
 
 
@@ -172,10 +171,7 @@ class OllamaWire:
         return HttpCall(url, body, _headers(self._link), framing="ndjson", asked=self._link.asked(info.name))
 
     def decoder(self, request: ModelRequest, asked: Asked, quirks: frozenset[str]) -> Decode:
-        size = len(request.system) + sum(
-            len(p.text) for m in request.messages for p in (*m.parts, *m.responses) if hasattr(p, "text")
-        )
-        return Decode(request, asked, size // 6)
+        return Decode(request, asked, least_tokens(request))
 
     def learn(self, error: ModelError, request: ModelRequest, quirks: frozenset[str]) -> str:
         text = f"{error} {error.raw}".lower()

@@ -15,14 +15,23 @@ from aicli.content.request import FinishReason, ModelRequest, ToolSpec, Usage
 from aicli.content.stream import CallDelta, Finished, StreamEvent, TextDelta, ThinkingDelta
 from aicli.errors import MalformedReply, ModelError, ModelNotFound, Overloaded, ServerFailed, StreamCut
 from aicli.models.base import Embedder, Model, ModelInfo
-from aicli.models.calls import CallTracks
+from aicli.models.calls import CallTracks, join_details
 from aicli.models.faults import Asked, from_event
 from aicli.models.http import HttpCall
 from aicli.models.known import known
 from aicli.models.mining import Miner
 from aicli.models.profiles import PROFILES, Profile, thinking_fields
 from aicli.models.provider import Link, Provider, join, versioned
-from aicli.models.texts import answer_text, arguments, images, renamed_ids, strict_ready, tools_as_text
+from aicli.models.texts import (
+    answer_text,
+    arguments,
+    cut_note,
+    images,
+    least_tokens,
+    renamed_ids,
+    strict_ready,
+    tools_as_text,
+)
 from aicli.models.wire import WireModel, ask_again
 
 _REASONS = {
@@ -133,7 +142,8 @@ def _assistant(message: Message, ids: dict[str, str], profile: Profile, echo: bo
 class Decode:
     """Chunks of one reply to events; a whole answer of a server that does not stream is read alike."""
 
-    def __init__(self, request: ModelRequest, asked: Asked) -> None:
+    def __init__(self, request: ModelRequest, asked: Asked, sent: int = 0) -> None:
+        self._sent = sent
         self._miner = Miner(request.tools)
         self._turn = len(request.messages)
         self._asked = asked
@@ -196,7 +206,7 @@ class Decode:
         if isinstance(thought, str):
             out += self._miner.thinking(thought)
         if delta.get("reasoning_details"):
-            _merge(self._details, delta["reasoning_details"])
+            join_details(self._details, delta["reasoning_details"])
         for part in content if isinstance(content, list) else ():
             if part.get("type") == "thinking":
                 pieces = part.get("thinking")
@@ -235,27 +245,14 @@ class Decode:
         detail = self._miner.problem if reason is FinishReason.STOP else ""
         if detail:
             reason = FinishReason.MALFORMED_CALL
-        return [*out, Finished(reason, self._finish, usage_of(self._usage), detail=detail)]
+        usage = usage_of(self._usage)
+        detail = cut_note(usage.input_tokens, self._sent) or detail
+        return [*out, Finished(reason, self._finish, usage, detail=detail)]
 
 
 _OTHERS = frozenset(
     {"tool_calls", "reasoning_content", "reasoning", "thinking", "refusal", "function_call", "reasoning_details"}
 )
-
-
-def _merge(details: list[JsonObject], more: list[JsonObject]) -> None:
-    """Joins the streamed pieces of one reasoning block, so that the blocks go back as the server means them."""
-    for piece in more:
-        last = details[-1] if details else None
-        same = last is not None and all(last.get(k) == piece.get(k) for k in ("type", "index"))
-        if last is None or not same or piece.get("type") == "reasoning.encrypted":
-            details.append(dict(piece))
-            continue
-        for key, value in piece.items():
-            if key in ("text", "summary") and value:
-                last[key] = (last.get(key) or "") + value
-            elif value is not None:
-                last[key] = value
 
 
 def usage_of(usage: JsonObject) -> Usage:
@@ -280,7 +277,7 @@ class ChatWire:
         return HttpCall(url, body, headers(self._link, self._profile), asked=self._link.asked(info.name))
 
     def decoder(self, request: ModelRequest, asked: Asked, quirks: frozenset[str]) -> Decode:
-        return Decode(request, asked)
+        return Decode(request, asked, least_tokens(request))
 
     def learn(self, error: ModelError, request: ModelRequest, quirks: frozenset[str]) -> str:
         if error.status not in (400, 404, 422, 501):
