@@ -19,6 +19,8 @@ from aicli.tools.process import Running
 _KEEP_DAYS = 7
 _MOST = 16
 """Jobs that may run at the same time."""
+_KEPT = 20
+"""Ended jobs and long outputs that can still be read; older ones go."""
 
 
 @dataclass
@@ -88,6 +90,9 @@ class Jobs:
         job.id = str(self._next)
         self._next += 1
         self._jobs[job.id] = job
+        for old in [j for j in self._jobs.values() if not j.active][:-_KEPT]:
+            old.capture.discard()
+            del self._jobs[old.id]
         return job
 
     def list(self) -> tuple[Job, ...]:

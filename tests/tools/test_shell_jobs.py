@@ -12,6 +12,7 @@ import pytest
 
 from aicli.tools.builtin.shell import shell
 from aicli.tools.builtin.shell_jobs import shell_jobs
+from aicli.tools.capture import Capture
 from aicli.tools.jobs import Jobs
 from aicli.tools.state import RunState
 from tests.tools.calling import call, state_in
@@ -68,6 +69,16 @@ def test_there_is_a_cap(state: RunState) -> None:
     assert state.jobs is not None
     state.jobs.close()
     assert not alive("sleep 72") and state.jobs.list() == ()
+
+
+def test_old_outputs_make_room(state: RunState, isolated: Path) -> None:
+    jobs = state.jobs = Jobs(isolated / "outputs")
+    for n in range(25):
+        capture = Capture(jobs.output_file(), always=True)
+        capture.feed(b"x")
+        jobs.keep(f"line {n}", capture, "exit code 0")
+    assert len(list((isolated / "outputs").iterdir())) == 20
+    assert jobs.get("5") is None and jobs.get("6") is not None and jobs.get("25") is not None
 
 
 def test_close_removes_the_outputs(state: RunState) -> None:
