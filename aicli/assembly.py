@@ -88,7 +88,7 @@ async def make_agent(
 
 def _delegate(session: Session, models: list[Model]) -> Tool:
     """Sub-agents can't delegate in turn, ask for no trust of their own and spend of their parent's budget."""
-    types = {s.name: s.description for s in session.agents}
+    types = [s.name for s in session.agents]
 
     def make(name: str) -> Agent:
         parent = session.agent

@@ -92,7 +92,9 @@ class Session:
 
     async def close(self) -> None:
         if self.state.jobs:
-            await self.state.jobs.close()
+            self.state.jobs.close()
+        if self.state.checkpoints:
+            self.state.checkpoints.close()
         await self.orchestrator.close()
         if self.log:
             self.log.close()

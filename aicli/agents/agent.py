@@ -223,7 +223,8 @@ class Agent:
 
     def _conversation(self, asker: Asker, emit: Emit, schema: JsonObject | None = None) -> Conversation:
         compact_tools = asker.model.info.profile != "full"
-        specs = tuple(t.spec(compact_tools) for t in self.executor.tools)
+        offered = [t for t in self.executor.tools if not (compact_tools and t.full_only)]
+        specs = tuple(t.spec(compact_tools) for t in offered)
         native = schema if schema is not None and not specs else None
         request = ModelRequest(
             system=self.instructions + (answer.instruction(schema) if schema is not None else ""),
@@ -283,7 +284,8 @@ class Agent:
                 emit(HistoryCut(to=start, why="failed"))
         except Exception as e:
             text = f"{type(e).__name__}: {e}"
-            finished = RunFinished(status="failed", exit_code=1, error=ErrorInfo(type="internal", message=text))
+            info = ErrorInfo(type="internal", message=text)
+            finished = RunFinished(status="failed", reason=AicliError.subtype, exit_code=1, error=info)
             emit(finished)
             raise
         emit(finished)
@@ -319,7 +321,9 @@ class Agent:
         text = self._last_text()
         if check is not None and check.passed is False:
             error = ErrorInfo(type="check", message=f"the project's own check still fails: {check.command}")
-            return RunFinished(status="failed", text=text, exit_code=1, checked=check.line, error=error)
+            return RunFinished(
+                status="failed", reason=AicliError.subtype, text=text, exit_code=1, checked=check.line, error=error
+            )
         return RunFinished(status="completed", text=text, structured_output=value, checked=check.line if check else "")
 
     def _first_fault(self, start: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 MakeAgent = Callable[[str], "Agent"]
 
 
-def delegate_tool(make: MakeAgent, types: dict[str, str]) -> Tool:
-    """`make` builds the sub-agent of a type (raises UsageError); `types` maps each type to its description."""
-    listing = "; ".join(f"{name}: {text}" for name, text in types.items())
+def delegate_tool(make: MakeAgent, types: Sequence[str]) -> Tool:
+    """`make` builds the sub-agent of a type (raises UsageError); `types` are the names to choose from."""
+    listing = ", ".join(types)
 
     async def agent(
         ctx: ToolContext, task: str, type: Annotated[str, Field(description=listing)] = "explore"

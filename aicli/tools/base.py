@@ -16,7 +16,7 @@ from aicli.content.parts import JsonObject
 from aicli.content.request import ToolSpec
 from aicli.content.results import Display, ToolResult
 from aicli.tools.host import HeadlessHost, Host
-from aicli.tools.schema import json_schema, params_model
+from aicli.tools.schema import params_model, spoken_schema
 
 if TYPE_CHECKING:
     from aicli.tools.state import RunState
@@ -51,7 +51,8 @@ class Tool:
     `kind` may be a function of the validated parameters. `run` gets `ctx` first if it asks for it; plain functions run
     in a thread. `timeout` in seconds (None: the tool keeps its own). `param_aliases` maps a spelling to the real
     parameter; `adapt` rewrites raw arguments before they are validated. `preview` shows what a call would change.
-    `compact` is a shorter description for small windows.
+    `untold` parameters are accepted but not in the spec. For small windows: `compact` is a shorter description, `rare`
+    parameters are not told, and a tool with `full_only` is not offered at all.
     """
 
     name: str
@@ -66,6 +67,9 @@ class Tool:
     adapt: Callable[[JsonObject], JsonObject] | None = None
     preview: Callable[[ToolContext, Any], Display | None] | None = None
     compact: str = ""
+    rare: tuple[str, ...] = ()
+    untold: tuple[str, ...] = ()
+    full_only: bool = False
     examples: tuple[JsonObject, ...] = ()
 
     def kind_of(self, params: BaseModel) -> ToolKind:
@@ -84,7 +88,9 @@ class Tool:
         return ToolSpec(
             name=self.name,
             description=(self.compact or self.description) if compact else self.description,
-            parameters=json_schema(self.params, compact=compact),
+            parameters=spoken_schema(
+                self.params, compact=compact, silent=(*self.untold, *(self.rare if compact else ()))
+            ),
             examples=() if compact else self.examples,
         )
 

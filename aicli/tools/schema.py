@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, create_model
@@ -51,23 +51,50 @@ def _bare(function: Callable[..., Any], skip: str) -> Any:
     return stand_in
 
 
-def json_schema(model: type[BaseModel], compact: bool = False) -> JsonObject:
-    """The JSON schema: no titles, references inlined, `X | None` reduced to X; compact drops descriptions too."""
+def json_schema(model: type[BaseModel]) -> JsonObject:
+    """The JSON schema: no titles, references inlined, `X | None` reduced to X."""
     raw = model.model_json_schema()
     defs = raw.pop("$defs", {})
-    cleaned: JsonObject = _clean(raw, defs, compact)
+    cleaned: JsonObject = _clean(raw, defs, frozenset(("title", "additionalProperties")))
     cleaned.setdefault("properties", {})
     return cleaned
 
 
-def _clean(node: Any, defs: JsonObject, compact: bool) -> Any:
+def spoken_schema(model: type[BaseModel], *, compact: bool = False, silent: Sequence[str] = ()) -> JsonObject:
+    """The schema as a model is told it: bounds and defaults are ours to check, so they cost it no tokens.
+
+    `compact` leaves out descriptions; `silent` parameters are left out, and accepted all the same.
+    """
+    schema = json_schema(model)
+    left_out = _QUIET | {"description"} if compact else _QUIET
+    spoken: JsonObject = _clean(schema, {}, left_out)
+    spoken["properties"] = {k: v for k, v in spoken["properties"].items() if k not in silent}
+    return spoken
+
+
+_QUIET = frozenset(
+    (
+        "default",
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "minLength",
+        "maxLength",
+        "minItems",
+        "maxItems",
+    )
+)
+
+
+def _clean(node: Any, defs: JsonObject, drop: frozenset[str]) -> Any:
     if isinstance(node, list):
-        return [_clean(n, defs, compact) for n in node]
+        return [_clean(n, defs, drop) for n in node]
     if not isinstance(node, dict):
         return node
     if "$ref" in node:
         target = defs[node["$ref"].rsplit("/", 1)[-1]]
-        return _clean({**target, **{k: v for k, v in node.items() if k != "$ref"}}, defs, compact)
+        return _clean({**target, **{k: v for k, v in node.items() if k != "$ref"}}, defs, drop)
     options = node.get("anyOf")
     if options and {"type": "null"} in options:
         rest = [o for o in options if o != {"type": "null"}]
@@ -75,12 +102,11 @@ def _clean(node: Any, defs: JsonObject, compact: bool) -> Any:
         node = {**rest[0], **node} if len(rest) == 1 else {**node, "anyOf": rest}
         if node.get("default", 0) is None:
             del node["default"]
-        return _clean(node, defs, compact)
-    drop = {"title", "additionalProperties"} | ({"description", "default"} if compact else set())
+        return _clean(node, defs, drop)
     out = {}
     for key, value in node.items():
         if key == "properties":
-            out[key] = {k: _clean(v, defs, compact) for k, v in value.items()}
+            out[key] = {k: _clean(v, defs, drop) for k, v in value.items()}
         elif key not in drop or (key == "title" and not isinstance(value, str)):
-            out[key] = _clean(value, defs, compact)
+            out[key] = _clean(value, defs, drop)
     return out

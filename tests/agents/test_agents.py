@@ -96,7 +96,7 @@ def test_sub_agents_run_in_parallel_and_spend_of_one_budget() -> None:
     events: list[AgentEvent] = []
     reply = [call("agent", type="explore", task="one"), call("agent", type="explore", task="two")]
     parent_model = ScriptedModel([reply, "both done"])
-    parent = Agent(model=parent_model, tools=[delegate_tool(make, {"explore": "reads"})], sinks=[events.append])
+    parent = Agent(model=parent_model, tools=[delegate_tool(make, ["explore"])], sinks=[events.append])
     outcome = parent.run_sync("go")
     assert outcome.text == "both done" and outcome.tool_calls == 2
     assert sorted(r.text for r in parent_model.requests[1].messages[-1].responses) == [
@@ -113,7 +113,7 @@ def test_a_sub_agent_ends_at_its_parents_cap() -> None:
         return Agent(name=kind, model=model, budget=parent.spending.nested())
 
     model = ScriptedModel([[call("agent", type="x", task="t")], "never said"])
-    parent = Agent(model=model, tools=[delegate_tool(make, {"x": "y"})], limits=Limits(max_tokens=100))
+    parent = Agent(model=model, tools=[delegate_tool(make, ["x"])], limits=Limits(max_tokens=100))
     assert parent.run_sync("go").reason == "error_max_tokens"
 
 

@@ -31,6 +31,7 @@ def _label(choice: Any) -> Any:
 @tool(
     kind=ToolKind.COMMUNICATE,
     title="Ask: {question}",
+    rare=("choices",),
     aliases=("ask_user_question", "ask_question", "ask_followup_question", "ask_human"),
     param_aliases={"options": "choices", "message": "question", "prompt": "question"},
     adapt=_adapt,
@@ -38,7 +39,7 @@ def _label(choice: Any) -> Any:
     compact="Ask the person one question.",
 )
 async def ask_user(ctx: ToolContext, question: str, choices: tuple[str, ...] = ()) -> ToolResult:
-    """Ask the person one question when only they can decide; with choices where you can name them. Not for permission."""
+    """Ask what only the person can decide. Not for permission."""
     if not question.strip():
         raise ToolFailed("question is empty.")
     if not ctx.host.present:

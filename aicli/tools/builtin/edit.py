@@ -95,6 +95,7 @@ def _preview(ctx: ToolContext, params: Any) -> Display | None:
 @tool(
     kind=ToolKind.EDIT,
     title="Edit {path}",
+    rare=("edits",),
     aliases=(
         "edit_file",
         "str_replace",

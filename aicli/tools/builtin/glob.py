@@ -21,6 +21,8 @@ _MOST = 5_000
 @tool(
     kind=ToolKind.SEARCH,
     title="Find {pattern} {path}",
+    rare=("hidden",),
+    untold=("limit",),
     aliases=("find_files", "glob_search", "file_search", "list_files", "find"),
     param_aliases={
         "glob_pattern": "pattern",
@@ -39,8 +41,7 @@ def glob(
     hidden: bool = False,
     limit: int = 200,
 ) -> ToolResult:
-    """Find files by pattern, newest first: `**/*.py` anywhere, `*.py` in the folder itself, `{a,b}` choices.
-    Skips ignored files."""
+    """Find files by pattern, newest first: `**/*.py` anywhere, `*.py` in the folder itself. Skips ignored files."""
     workspace = ctx.state.workspace
     if workspace is None:
         raise ToolFailed("This run has no workspace to look in.")

@@ -60,6 +60,8 @@ def _adapt(args: JsonObject) -> JsonObject:
 @tool(
     kind=ToolKind.SEARCH,
     title="Search {pattern} {path}",
+    rare=("ignore_case", "literal", "context", "mode", "multiline"),
+    untold=("limit",),
     aliases=("search_file_content", "grep_search", "search_files", "search_text", "ripgrep", "rg", "search"),
     param_aliases={
         "query": "pattern",
@@ -85,7 +87,7 @@ async def grep(
     ctx: ToolContext,
     pattern: str,
     path: str = ".",
-    glob: Annotated[str, Field(description="Only such files, as *.{ts,tsx}; !*.md leaves out.")] = "",
+    glob: Annotated[str, Field(description="As *.{ts,tsx} or !*.md.")] = "",
     ignore_case: bool = False,
     literal: bool = False,
     context: int = 0,
@@ -93,8 +95,7 @@ async def grep(
     multiline: bool = False,
     limit: int = 100,
 ) -> ToolResult:
-    """Search file contents by a Python regular expression (or literal text). Shows path:line: text. Skips ignored,
-    hidden and binary files."""
+    """Search file contents by a Python regular expression. Shows path:line: text. Skips ignored, hidden and binary files."""
     workspace = ctx.state.workspace
     if workspace is None:
         raise ToolFailed("This run has no workspace to search.")

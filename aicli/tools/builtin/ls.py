@@ -20,6 +20,7 @@ _DEEPEST = 20
 @tool(
     kind=ToolKind.READ,
     title="List {path}",
+    untold=("directories_only",),
     aliases=("list_directory", "list_dir", "list_folder", "dir", "tree"),
     param_aliases={
         "dir_path": "path",
@@ -35,7 +36,7 @@ def ls(
     depth: int = 1,
     directories_only: bool = False,
 ) -> ToolResult:
-    """List a folder with sizes; depth 1 is its own entries. Ignored folders are named, not entered."""
+    """List a folder with sizes. Ignored folders are named, not entered."""
     workspace = ctx.state.workspace
     if workspace is None:
         raise ToolFailed("This run has no workspace to list.")

@@ -38,6 +38,7 @@ def _adapt(args: JsonObject) -> JsonObject:
 @tool(
     kind=_kind,
     title="Memory: {action} {text}",
+    rare=("level",),
     aliases=("save_memory", "remember", "update_memory", "recall_memory"),
     param_aliases={"content": "text", "fact": "text", "query": "text", "scope": "level"},
     adapt=_adapt,
@@ -49,8 +50,7 @@ def memory(
     text: str = "",
     level: Literal["user", "project", "session"] = "user",
 ) -> ToolResult:
-    """Keep short facts across runs: save what the person wants remembered (level project for this folder's own), recall
-    by words, list, forget."""
+    """Facts kept across runs: save what the person wants remembered, recall by words, list, forget."""
     store = ctx.state.memory
     if store is None:
         raise ToolFailed("This run has no memory. Go on without.")

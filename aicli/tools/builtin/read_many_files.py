@@ -39,13 +39,13 @@ def _adapt(args: JsonObject) -> JsonObject:
 @tool(
     kind=ToolKind.READ,
     title="Read {paths}",
+    full_only=True,
     aliases=("read_files", "read_multiple_files", "ReadManyFiles", "view_files"),
     adapt=_adapt,
     compact="Read several files by name or glob.",
 )
 def read_many_files(ctx: ToolContext, paths: list[str]) -> ToolResult:
-    """Read several text files at once, by path or glob (`src/**/*.py`). Ignored and binary files are left out; long
-    ones are cut."""
+    """Read several text files at once, by path or glob (`src/**/*.py`). Ignored and binary files are left out."""
     files = files_of(ctx)
     names, notes = _named(files, paths)
     if not names:

@@ -76,6 +76,7 @@ def _adapt(args: JsonObject) -> JsonObject:
 @tool(
     kind=ToolKind.EXECUTE,
     title="$ {command}",
+    rare=("background", "cwd"),
     aliases=(
         "bash",
         "run_shell_command",
@@ -109,8 +110,8 @@ async def shell(
     cwd: str = "",
     background: bool = False,
 ) -> ToolResult:
-    """Run a command with bash in the workspace. No input, no terminal. Output and exit code come back; a plain `cd DIR`
-    sets the folder of later calls. background=true starts a job for shell_jobs."""
+    """Run a bash command in the workspace; no input, no terminal. A plain `cd DIR` sets the folder of later calls;
+    background=true starts a job for shell_jobs."""
     if sys.platform == "win32":
         raise ToolFailed("The shell tool does not support Windows yet. Use the file tools.")
     if not command.strip():

@@ -19,6 +19,8 @@ def _kind(params: Any) -> ToolKind:
 @tool(
     kind=_kind,
     title="jobs: {action} {id}",
+    full_only=True,
+    untold=("offset",),
     aliases=("bash_output", "read_background_output", "kill_shell", "kill_bash"),
     param_aliases={"job_id": "id", "shell_id": "id", "bash_id": "id"},
     compact="Background jobs.",
@@ -26,7 +28,7 @@ def _kind(params: Any) -> ToolKind:
 def shell_jobs(
     ctx: ToolContext, action: Literal["list", "read", "stop"] = "list", id: str = "", offset: int | None = None
 ) -> ToolResult:
-    """List background jobs, read a job's new output (or from a byte offset), or stop it."""
+    """List background jobs, read a job's new output, or stop it."""
     jobs = ctx.state.jobs
     known = jobs.list() if jobs else ()
     if action == "list":

@@ -49,13 +49,14 @@ def _task(item: Any) -> Any:
 @tool(
     kind=ToolKind.PLAN,
     title="Tasks",
+    full_only=True,
     aliases=("todo_write", "write_todos", "update_plan", "todowrite", "todo"),
     param_aliases=dict.fromkeys(_ALIASES, "tasks"),
     adapt=_adapt,
     compact="Replace your task list.",
 )
 def tasks(ctx: ToolContext, tasks: list[Task]) -> ToolResult:
-    """Write down your steps for work of three steps or more; each call replaces the list. Keep one in_progress."""
+    """Your steps, for work of three or more; each call replaces the list. One is in_progress."""
     if len(tasks) > _MOST:
         raise ToolFailed(f"{len(tasks)} tasks are too many: at most {_MOST}.")
     if any(not task.text.strip() for task in tasks):

@@ -37,13 +37,15 @@ class Hit:
 @tool(
     kind=ToolKind.FETCH,
     title="Search the web: {query}",
+    full_only=True,
+    untold=("max_results",),
     aliases=("google_web_search", "websearch", "search_web"),
     param_aliases={"q": "query", "search_term": "query", "num_results": "max_results", "count": "max_results"},
     timeout=60.0,
     compact="Search the web.",
 )
 async def web_search(ctx: ToolContext, query: str, max_results: int = 10) -> ToolResult:
-    """Search the web; gives titles, addresses and excerpts. Read a result with web_fetch."""
+    """Search the web; read a result with web_fetch."""
     refuse_offline(ctx.state)
     if not query.strip():
         raise ToolFailed("query is empty.")

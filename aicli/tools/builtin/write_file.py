@@ -72,7 +72,7 @@ def _bytes(path: str, content: str, before: bytes | None) -> tuple[bytes, str]:
     compact="Create or replace a whole file.",
 )
 def write_file(ctx: ToolContext, path: str, content: str) -> ToolResult:
-    """Create a file or replace its whole content; folders are made. For a small change of a file use edit."""
+    """Create a file or replace its whole content. For small changes use edit."""
     files = files_of(ctx)
     with told():
         before = current(files, path)
