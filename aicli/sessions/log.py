@@ -23,6 +23,9 @@ except ImportError:  # Windows: no lock, so two writers of one session are not k
 
 SUFFIX = ".jsonl"
 VERSION = 1
+TAIL = 1 << 20
+"""Bytes at the end of a log that are looked at to go on with it."""
+_SEQ = re.compile(rb'^\{"seq":(\d+),', re.MULTILINE)
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
@@ -98,7 +101,12 @@ class RunLogger:
         size = os.fstat(self._fd).st_size
         if not size:
             return 0
-        data = self.path.read_bytes()
+        with self.path.open("rb") as file:
+            file.seek(max(0, size - TAIL))
+            data = file.read()
+            if len(data) < size and not _SEQ.search(data[: data.rfind(b"\n") + 1]):  # a last record longer than that
+                file.seek(0)
+                data = file.read()
         end = data.rfind(b"\n") + 1
         if end < len(data):
             aside = self.path.with_suffix(".torn")
@@ -107,8 +115,8 @@ class RunLogger:
                 _write_all(fd, data[end:] + b"\n")
             finally:
                 os.close(fd)
-            os.ftruncate(self._fd, end)
-        last = re.findall(rb'^\{"seq":(\d+),', data[:end], re.MULTILINE)
+            os.ftruncate(self._fd, size - (len(data) - end))
+        last = _SEQ.findall(data[:end])
         return int(last[-1]) + 1 if last else 0
 
     def emit(self, event: AgentEvent) -> None:

@@ -30,6 +30,8 @@ from aicli.content.results import Task, TasksDisplay
 from aicli.errors import InputError
 from aicli.sessions.log import SUFFIX, encoded, new_id, valid_id
 
+OPENING = 1 << 20
+"""Bytes of a log in which its first task stands."""
 _FOLDED = {"run_started", "message_added", "history_cut", "context_compacted", "model_changed"}
 
 
@@ -135,26 +137,18 @@ class SessionStore:
         return [*itertools.islice((one for one in readable if one is not None and one.task), limit)]
 
     def summary(self, session_id: str) -> Summary | None:
-        """One session in a line; None if it can't be read."""
+        """One session in a line; None if it can't be read. Reads the whole file, to count its turns."""
+        return self._summary(session_id, None)
+
+    def _summary(self, session_id: str, limit: int | None) -> Summary | None:
         path = self.path(session_id)
         try:
-            data = path.read_bytes()
-            used = path.stat().st_mtime
+            with path.open("rb") as file:
+                data = file.read() if limit is None else file.read(limit)
+            found = path.stat()
         except OSError:
             return None
-        head: dict[str, Any] = {}
-        started: dict[str, Any] = {}
-        when = ""
-        for line in data[: 1 << 20].split(b"\n", 40)[:40]:
-            try:
-                raw = json.loads(line)
-                when = when or str(raw["time"])
-                head = head or raw.get("session", {})
-                if raw.get("event", {}).get("type") == "run_started":
-                    started = raw["event"]
-                    break
-            except (ValueError, KeyError, TypeError, AttributeError):
-                continue
+        head, started, stamp = _opening(data)
         return Summary(
             id=session_id,
             task=str(started.get("task", "")),
@@ -162,26 +156,11 @@ class SessionStore:
             model=str(started.get("model", "")),
             cwd=str(started.get("cwd") or head.get("cwd", "")),
             parent=str(head.get("parent", "")),
-            started=when,
-            used=used,
+            started=stamp,
+            used=found.st_mtime,
             turns=data.count(b'"event":{"type":"turn_started"'),
-            size=len(data),
-            name=self._name(session_id),
+            size=found.st_size,
         )
-
-    def rename(self, text: str, name: str) -> None:
-        """Gives the session a name, kept beside its log; "" takes it away. Raises InputError, OSError."""
-        file = self.path(self.find(text)).with_suffix(".name")
-        if name:
-            file.write_text(name, "utf-8")
-        else:
-            file.unlink(missing_ok=True)
-
-    def _name(self, session_id: str) -> str:
-        try:
-            return self.path(session_id).with_suffix(".name").read_text("utf-8", "replace").strip()
-        except OSError:
-            return ""
 
     def find(self, text: str) -> str:
         """The one id that is or begins with `text`. Raises InputError when none or several do."""
@@ -201,7 +180,7 @@ class SessionStore:
         """The last used session of this folder."""
         here = str(cwd)
         for name in self.ids():
-            one = self.summary(name)
+            one = self._summary(name, OPENING)
             if one is not None and one.task and one.cwd == here:
                 return name
         return None
@@ -291,6 +270,22 @@ class SessionStore:
                     if at >= 0:
                         return line[max(0, at - 40) : at + len(wanted) + 60].strip()
         return ""
+
+
+def _opening(data: bytes) -> tuple[dict[str, Any], dict[str, Any], str]:
+    """(head, first run_started, time) from the first lines of a log; empty where they can't be read."""
+    head: dict[str, Any] = {}
+    stamp = ""
+    for line in data[:OPENING].split(b"\n", 40)[:40]:
+        try:
+            raw = json.loads(line)
+            stamp = stamp or str(raw["time"])
+            head = head or raw.get("session", {})
+            if raw.get("event", {}).get("type") == "run_started":
+                return head, raw["event"], stamp
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            continue
+    return head, {}, stamp
 
 
 class _Fold:

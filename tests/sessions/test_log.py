@@ -15,7 +15,7 @@ from aicli.content.events import Delegated, ModelDelta, RunStarted, ToolProgress
 from aicli.content.messages import Message
 from aicli.content.parts import FunctionCallPart, InlineDataPart, TextPart
 from aicli.content.stream import TextDelta
-from aicli.sessions.log import RunLogger, new_id, valid_id
+from aicli.sessions.log import TAIL, RunLogger, new_id, valid_id
 from aicli.sessions.store import SessionStore
 from tests.sessions.stories import a_run, said, started
 
@@ -194,3 +194,18 @@ def test_run_started_is_not_needed_first(tmp_path: Path) -> None:
     log.emit(RunStarted(session_id="x", task="t"))
     log.close()
     assert lines(log)[0]["session"]["id"] == "x"
+
+
+def test_a_log_is_gone_on_with_whatever_the_length_of_its_last_record(tmp_path: Path) -> None:
+    for n, size in enumerate((10, TAIL // 2, 2 * TAIL)):
+        log = RunLogger(tmp_path, f"s{n}")
+        log.emit(Warned(text="first"))
+        log.emit(Warned(text="x" * size))
+        log.close()
+        with log.path.open("ab") as file:
+            file.write(b"torn")
+        again = RunLogger(tmp_path, f"s{n}")
+        again.emit(Warned(text="last"))
+        again.close()
+        assert [r["seq"] for r in lines(again)] == [0, 1, 2, 3]
+        assert again.path.with_suffix(".torn").read_bytes() == b"torn\n"
