@@ -111,9 +111,11 @@ async def _request(
         **headers,
     }
     error: Exception | None = None
-    async with httpx.AsyncHTTPTransport(
-        verify=_certificates(target), trust_env=False, proxy=reach.proxy or None
-    ) as wire:
+    try:
+        transport = httpx.AsyncHTTPTransport(verify=_certificates(target), trust_env=False, proxy=reach.proxy or None)
+    except (ImportError, ValueError) as e:
+        raise WebFailed(f"the proxy that web.proxy names can't be used: {e}") from None
+    async with transport as wire:
         for address in addresses[:3]:
             request = _pinned(target, "" if reach.proxy else address, sent, body)
             try:

@@ -13,7 +13,10 @@ import pytest
 
 from aicli.content.events import AgentEvent, ToolFinished, ToolProgress
 from aicli.content.results import CommandDisplay, ToolResult
-from aicli.safety.sandbox import detect
+from aicli.safety import landlock
+from aicli.safety.landlocked import Landlocked
+from aicli.safety.sandbox import Sandbox, detect
+from aicli.safety.sandbox_paths import view
 from aicli.settings import ShellSettings
 from aicli.tools.builtin.shell import shell
 from aicli.tools.builtin.shell_jobs import shell_jobs
@@ -122,12 +125,28 @@ HOSTILE = [
 ]
 
 
-def test_hostile_children_leave_no_process_behind(state: RunState) -> None:
-    for i in range(count(len(HOSTILE), 100)):
+@pytest.mark.parametrize("box", ["none", "landlock", "bubblewrap"])
+def test_hostile_children_leave_no_process_behind(isolated: Path, box: str) -> None:
+    state = state_in(isolated, sandbox=sandbox_named(box, isolated))
+    runs = count(len(HOSTILE) if box == "none" else 4, 100 if box == "none" else 30)
+    for i in range(runs):
         seconds = str(4000 + i)
-        line = HOSTILE[i % len(HOSTILE)].replace("{n}", seconds)
+        line = HOSTILE[-1 - i % len(HOSTILE)].replace("{n}", seconds)
         call(shell, state, command=line, timeout=0.4)
         assert not alive(f"sleep {seconds}"), line
+
+
+def sandbox_named(name: str, root: Path) -> Sandbox | None:
+    if name == "none":
+        return None
+    if name == "bubblewrap":
+        found = detect("auto", root)
+        if found.kind != "bubblewrap":
+            pytest.skip("bubblewrap does not work here")
+        return found
+    if landlock.version() < landlock.LEAST:
+        pytest.skip("this kernel has no Landlock")
+    return Landlocked(view(root, (), (), os.environ))
 
 
 def test_own_children_of_the_caller_are_left_alone(state: RunState) -> None:

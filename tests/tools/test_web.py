@@ -165,3 +165,9 @@ def test_a_server_that_speaks_no_http_is_an_error() -> None:
         with pytest.raises(WebFailed, match="no answer from"):
             asyncio.run(fetch(f"http://127.0.0.1:{port}/", Reach((f"127.0.0.1:{port}",))))
         thread.join()
+
+
+@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:9", "gopher://127.0.0.1:9"])
+def test_a_proxy_that_can_not_be_used_is_named(proxy: str) -> None:
+    with pytest.raises(WebFailed, match=r"web\.proxy|no answer"):
+        asyncio.run(fetch("http://127.0.0.1:9/", Reach(("127.0.0.1:9",), proxy=proxy)))
