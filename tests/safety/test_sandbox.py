@@ -246,9 +246,11 @@ def test_the_added_time_is_small(isolated: Path) -> None:
             one.close()
         return statistics.median(times) * 1000
 
-    added = min(median(True, soaking()) - median(False, soaking()) for _ in range(3))
+    quiet = soaking() and os.getloadavg()[0] < (os.cpu_count() or 1)
+    added = min(median(True, quiet) - median(False, quiet) for _ in range(3))
     assert added <= 15, f"{added:.1f} ms"
-    figure("G4", f"{added:.1f} ms median added to a command; every promise tried as root and as another user, 0 broken")
+    by = "by the clock" if quiet else "of processor time (the machine was busy)"
+    figure("G4", f"{added:.1f} ms {by} added to a command (median); every promise tried, as two users: 0 broken")
 
 
 def _children() -> float:
