@@ -147,6 +147,32 @@ def test_after_a_failure_something_else_has_to_be_tried_a_few_times() -> None:
     assert "answer" not in steps_of(guidance.step_grammar(asked("write a test, run it", *changed, *tests)))
 
 
+def test_a_search_without_a_hit_is_not_trusted_at_once() -> None:
+    nothing = exchange("grep", "No matches.", pattern="default_timeout")
+    assert "answer" not in steps_of(guidance.step_grammar(asked("which timeout?", *nothing)))
+    assert "answer" in steps_of(guidance.step_grammar(asked("which timeout?", *nothing, *nothing)))
+    found = exchange("read_file", "     1\tTIMEOUT = 4", path="a.py")
+    assert "answer" in steps_of(guidance.step_grammar(asked("which timeout?", *nothing, *found)))
+
+
+def test_a_search_in_small_letters_finds_capitals_and_is_shown_as_it_was_written() -> None:
+    reader = steps_reader('{"tool": "grep", "args": {"pattern": "timeout"}}')
+    assert reader.call() == ("grep", {"pattern": "timeout", "ignore_case": True})
+    assert steps_reader('{"tool": "grep", "args": {"pattern": "Timeout"}}').call() == ("grep", {"pattern": "Timeout"})
+    call, answer = exchange("grep", "a.py:1: TIMEOUT", pattern="timeout")
+    done = call.model_copy(
+        update={"parts": (call.calls[0].model_copy(update={"args": {**call.calls[0].args, "ignore_case": True}}),)}
+    )
+    chat = steps.dialogue(asked("which?", done, answer), "")
+    assert chat[1]["content"] == '{"tool": "grep", "args": {"pattern": "timeout"}}'
+
+
+def steps_reader(text: str) -> StepReader:
+    reader = StepReader()
+    reader.feed(text)
+    return reader
+
+
 def test_after_a_refusal_it_may_say_so() -> None:
     refused = exchange("shell", "not permitted: nobody is there to approve it", error=True, command="rm x")
     assert "answer" in steps_of(guidance.step_grammar(asked("delete x", *refused)))

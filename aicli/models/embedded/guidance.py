@@ -12,6 +12,7 @@ from aicli.models.embedded.steps import (
     ANSWER,
     COMPACT,
     ended_badly,
+    found_nothing,
     has_failed,
     offered,
     shortened,
@@ -71,15 +72,20 @@ def may_answer(request: ModelRequest) -> bool:
     task = request.messages[task_of(request.messages) :]
     if named_files(request) and not any(m.calls for m in request.messages):
         return False
-    failed = 0
+    failed, most, looked = 0, MOST_FORCED, False
     for i in range(len(task) - 1, -1, -1):
         for response in task[i].responses:
             acted = any(c.name in WRITES for m in task[:i] for c in m.calls)
             if has_failed(response) or (acted and ended_badly(response)):
+                if response.name in READ_ONLY and looked:
+                    continue  # a later look has found something
                 failed += 1
-            elif response.name not in READ_ONLY:
-                return not 0 < failed <= MOST_FORCED
-    return not 0 < failed <= MOST_FORCED
+                most = 1 if found_nothing(response) else most
+            elif response.name in READ_ONLY:
+                looked = True
+            else:
+                return not 0 < failed <= most
+    return not 0 < failed <= most
 
 
 def _arguments(tool: ToolSpec, request: ModelRequest, known: Seen, grammar: Grammar) -> list[tuple[str, str, bool]]:

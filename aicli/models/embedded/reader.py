@@ -9,7 +9,7 @@ from typing import Any
 
 from aicli.content.parts import JsonObject
 from aicli.content.stream import CallDelta, StreamEvent, TextDelta, new_id
-from aicli.models.embedded.steps import ANSWER, step_text
+from aicli.models.embedded.steps import ANSWER, completed, step_text
 
 _OPENING = re.compile(r'\s*\{\s*"tool"\s*:\s*"answer"\s*,\s*"args"\s*:\s*\{\s*"text"\s*:\s*"')
 _NAME = re.compile(r'\s*\{\s*"tool"\s*:\s*"(\w+)"')
@@ -68,7 +68,8 @@ class StepReader:
         if step is None or step.get("tool") == ANSWER:
             return None
         args = step.get("args")
-        return str(step.get("tool", "")), args if isinstance(args, dict) else {}
+        name = str(step.get("tool", ""))
+        return name, completed(name, args) if isinstance(args, dict) else {}
 
     def replace(self, name: str, args: JsonObject) -> None:
         """Another call in place of the one that was read."""

@@ -106,13 +106,18 @@ def dialogue(request: ModelRequest, files_line: str) -> Chat:
         elif message.role == "model":
             answers = _answers(request.messages, i)
             for call in message.calls:
-                _add(chat, "assistant", step_text(call.name, call.args))
+                _add(chat, "assistant", step_text(call.name, _as_written(call.name, call.args)))
                 if call.id in answers:
                     _add(chat, "user", result_text(answers[call.id], task, acted))
                 acted = acted or call.name in ("edit", "write_file")
             if message.text and not message.calls:
                 _add(chat, "assistant", step_text(ANSWER, {"text": message.text}))
     return _fitted(chat)
+
+
+def _as_written(name: str, args: JsonObject) -> JsonObject:
+    """The arguments as the model itself wrote them."""
+    return {k: v for k, v in args.items() if k in COMPACT[name]} if name in COMPACT else args
 
 
 def _fitted(chat: Chat) -> Chat:
@@ -184,12 +189,27 @@ def has_failed(response: FunctionResponsePart) -> bool:
     """The tool says so, or the command itself could not do its work. A refusal is no failure: nothing else would help."""
     if _REFUSED.match(response.text):
         return False
-    return response.is_error or (response.name == "shell" and _MISUSED.search(response.text) is not None)
+    if response.name == "shell" and _MISUSED.search(response.text):
+        return True
+    return response.is_error or found_nothing(response)
+
+
+def found_nothing(response: FunctionResponsePart) -> bool:
+    """A search without a hit: more often a wrong word than the truth."""
+    return response.name == "grep" and response.text.startswith("No match")
 
 
 def ended_badly(response: FunctionResponsePart) -> bool:
     """What was run after a change does not work."""
     return response.name == "shell" and _BAD_EXIT.search(response.text) is not None
+
+
+def completed(name: str, args: JsonObject) -> JsonObject:
+    """The call as it is made: a search for a word in small letters finds it in capitals too."""
+    pattern = args.get("pattern")
+    if name == "grep" and isinstance(pattern, str) and pattern == pattern.lower():
+        return {**args, "ignore_case": True}
+    return args
 
 
 def result_text(response: FunctionResponsePart, task: str, acted: bool = False) -> str:
