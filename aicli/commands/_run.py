@@ -14,7 +14,7 @@ from typing import Any
 
 from aicli import paths, runtime
 from aicli.commands._answer_file import AnswerFile
-from aicli.commands._options import RunFlags, run_options, schema_of, settings_flags
+from aicli.commands._options import SIGNALS, RunFlags, run_options, schema_of, settings_flags
 from aicli.commands._output import Output
 from aicli.commands._pull_offer import built
 from aicli.commands._task import task_text
@@ -26,8 +26,6 @@ from aicli.sessions.store import SessionStore
 from aicli.settings import UiSettings
 from aicli.tools.host import HeadlessHost, Host
 from aicli.ui.console import is_terminal
-
-SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 class Stopped(BaseException):
@@ -102,6 +100,8 @@ def _raising() -> Iterator[None]:
         if handler is not signal.SIG_IGN:
             signal.signal(number, raise_stopped)
     try:
+        if hasattr(signal, "pthread_sigmask"):
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         yield
     finally:
         for number, handler in before.items():

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from aicli.commands._chat_flags import Plain, with_chat_flags
-from aicli.commands._options import RunFlags, with_flags
+from aicli.commands._options import RunFlags, signals_held, with_flags
 
 app = typer.Typer(
     help="Agents: list them, show one, give one a task, or work with one.",
@@ -44,9 +44,10 @@ def run(
     flags: RunFlags,
 ) -> int:
     """Give an agent a task and see it through."""
-    from aicli.commands._run import Job, perform
+    with signals_held():
+        from aicli.commands._run import Job, perform
 
-    return perform(Job(kind, words or [], flags))
+        return perform(Job(kind, words or [], flags))
 
 
 @app.command()

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from aicli.commands._options import RunFlags, with_flags
+from aicli.commands._options import RunFlags, signals_held, with_flags
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 READING = ("kind:read", "kind:search")
@@ -29,12 +29,13 @@ def prompt(
 
 def answer(words: list[str], flags: RunFlags, tools: str = "read") -> int:
     """The command's body; returns the exit code."""
-    from aicli.agents.spec import AgentSpec
-    from aicli.commands._run import Job, perform
+    with signals_held():
+        from aicli.agents.spec import AgentSpec
+        from aicli.commands._run import Job, perform
 
-    instructions = resources.files("aicli.commands").joinpath("prompt.md").read_text("utf-8")
-    spec = AgentSpec(name="prompt", model="fast", tools=chosen(tools), instructions=instructions)
-    return perform(Job("prompt", words, flags, progress=False, more={"spec": spec}))
+        instructions = resources.files("aicli.commands").joinpath("prompt.md").read_text("utf-8")
+        spec = AgentSpec(name="prompt", model="fast", tools=chosen(tools), instructions=instructions)
+        return perform(Job("prompt", words, flags, progress=False, more={"spec": spec}))
 
 
 def chosen(tools: str) -> tuple[str, ...]:

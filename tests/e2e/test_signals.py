@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from aicli import paths
+from aicli.commands._options import signals_held
 from aicli.content.messages import open_calls
 from aicli.sessions.store import SessionStore
 from tests.e2e.process import BOUND, Ran, aicli, finish, start
 from tests.support.counts import soaking
 from tests.support.model_server import ModelServer
-from tests.support.model_server_steps import Step, call, hang, text
+from tests.support.model_server_steps import Step, call, hang, text, usage
 
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 FORMS = ("stream-json", "json", "text")
@@ -131,7 +133,7 @@ def test_an_ignored_signal_stays_ignored() -> None:
 
 def test_the_reader_takes_one_line_and_goes() -> None:
     many = "\n".join(f"line {n} " + "x" * 40 for n in range(20_000))
-    with ModelServer([many]) as server:
+    with ModelServer([[text(many), usage(9_000)]]) as server:
         process = start("prompt", "hi", server=server)
         assert process.stdout is not None
         assert process.stdout.readline().startswith(b"line 0")
@@ -146,7 +148,7 @@ def test_the_reader_of_a_stream_goes_and_the_run_ends_quietly(isolated: Path) ->
 
     def reply(body: dict) -> list[Step]:
         gone.wait(BOUND)
-        return [text("one"), text("two"), call("ls", path=".")]
+        return [text("one"), text("two"), call("ls", path="."), usage(9_000)]
 
     with ModelServer([reply, [hang()]]) as server:
         process = start("agent", "run", "general", "x", "--output-format", "stream-json", server=server)
@@ -178,3 +180,11 @@ def test_a_child_that_holds_the_pipe_does_not_keep_the_run() -> None:
         ran = aicli("agent", "run", "general", "x", "--yolo", "--json", server=server)
     assert ran.result("json")["result"] == "done"
     assert alive("77.125") == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+def test_a_signal_that_came_while_the_program_was_loaded_has_its_result_too(here: Callable[..., Ran]) -> None:
+    with signals_held(), ModelServer([]) as server:  # so that the thread of the server holds them too
+        os.kill(os.getpid(), signal.SIGTERM)
+        check_cancelled(here("prompt", "hi", "--output-format", "stream-json", server=server), 143, "stream-json")
+        assert server.requests == []

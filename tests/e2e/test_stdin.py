@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.e2e.process import Ran, aicli, finish, start
 from tests.support.model_server import ModelServer
+from tests.support.model_server_steps import text, usage
 
 
 def asked(server: ModelServer) -> str:
@@ -18,7 +19,7 @@ def asked(server: ModelServer) -> str:
 
 
 def run(*args: str, **options: object) -> tuple[Ran, str]:
-    with ModelServer(["ok"]) as server:
+    with ModelServer([[text("ok"), usage(9_000)]]) as server:
         ran = aicli("prompt", *args, server=server, **options)  # type: ignore[arg-type]
         return ran, asked(server) if server.requests else ""
 
