@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -216,5 +216,15 @@ def _all_fit(value: Any, tools: Tools) -> bool:
     return bool(found) and all(tools.fit(c) for c in found)
 
 
-def with_dialect(calls: Iterable[Call], dialect: str) -> list[Call]:
-    return [Call(c.name, c.args, c.id, c.raw, dialect) for c in calls]
+def repaired_arguments(text: str, spec: ToolSpec) -> JsonObject | None:
+    """The arguments of a structured call whose JSON a server passed on broken, None where they can not be read.
+
+    What only a library could repair counts only if it fits the tool's schema; what broke off is never completed.
+    """
+    tools = Tools([spec])
+    try:
+        value, rest = jsontext.read(text, closed=False, fits=lambda v: tools.fit(Call(spec.name, v)))
+    except ValueError:
+        return None
+    args, raw = arguments(value)
+    return None if raw or (rest.strip("} ]\r\n") and rest.strip() not in text[: -len(rest)]) else args

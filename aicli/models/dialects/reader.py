@@ -176,8 +176,9 @@ class Reader:
         return rest
 
     def relabel(self) -> None:
-        """An orphan closer: the content so far was thinking."""
+        """An orphan closer: the content so far was thinking, and a call without markup in it was none."""
         self.mark()
+        self._settle(False)
         if self.said:
             self._emit(Relabelled())
         self.said = self.began = False

@@ -32,6 +32,7 @@ CASES = [
     case("Why", reasoning="Why", starts=True),
     case("<think>Why</think>So", reasoning="Why", content="So", starts=True),
     case("Why</think>So", reasoning="Why", content="So", tools=()),
+    case('So:\n{"name": "get_time", "arguments": {}}\nno</think>Yes', reasoning='So:\n{"name": "get_time", "arguments": {}}\nno', content="Yes"),
     case(f"<think>Why{TIME}", ("get_time", {}), reasoning="Why"),
     case(f"Why{TIME}\n</think>", ("get_time", {}), reasoning="Why"),
     case(f"<think>Why</think>{TIME}<think>More</think>", ("get_time", {}), reasoning="Why", content="<think>More</think>"),
