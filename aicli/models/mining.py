@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from aicli.content.request import FinishReason, ToolSpec
+from aicli.content.request import FinishReason, ModelRequest
 from aicli.content.stream import CallDelta, StreamEvent, TextDelta, ThinkingDelta
 from aicli.models.dialects import Parser
+from aicli.models.faults import Asked
+
+_NATIVE = ("api.openai.com", "api.anthropic.com", "googleapis.com")
+"""Places whose models never write a call as text: there a call in the text is only talked about."""
 
 
 class Miner:
     """Feeds text to a Parser and keeps the calls it finds back until the end tells whether they count."""
 
-    def __init__(self, tools: Sequence[ToolSpec], starts_in_reasoning: bool = False) -> None:
-        self._tools = tuple(tools)
-        self._parser = Parser(tools=self._tools, starts_in_reasoning=starts_in_reasoning)
+    def __init__(self, request: ModelRequest, asked: Asked) -> None:
+        self._tools = () if any(place in asked.url for place in _NATIVE) else request.tools
+        self._parser = Parser(tools=self._tools)
         self._found: list[CallDelta] = []
         self._thought: list[str] = []
 

@@ -927,6 +927,21 @@ def test_text_that_might_have_become_a_marker_stays_before_the_call(stream: Stre
     assert [p.type for p in folded(stream, [data]).message().parts][:2] == ["text", "function_call"]
 
 
+def test_where_models_call_natively_text_is_text() -> None:
+    words = 'Like this: <tool_call>\n{"name": "ls", "arguments": {"path": "a"}}\n</tool_call>'
+    request = ask("x")
+    for make, url, value in (
+        (openai.Decode, "https://api.openai.com/v1", ch("stop", content=words)),
+        (gemini.Decode, "https://generativelanguage.googleapis.com", ge({"text": words}, finish="STOP")),
+    ):
+        for at, found in ((url, 0), ("http://127.0.0.1:8000", 1)):
+            decoder, said = make(request, Asked("x", "m", at)), Assembler("x")
+            for event in (*decoder.feed(value), *decoder.close()):
+                said.feed(event)
+            assert len(said.message().calls) == found
+            assert (words in said.message().text) == (not found)
+
+
 def test_text_before_a_block_stays_before_it() -> None:
     data = sse(
         start(), *text_block(0, "I look. <"), *use(1, '{"path":"a"}'), *text_block(2, "Then <"), *stop("tool_use")

@@ -148,7 +148,7 @@ class Decode:
 
     def __init__(self, request: ModelRequest, asked: Asked) -> None:
         self._asked = asked
-        self._tools = () if "api.anthropic.com" in asked.url else request.tools  # other servers may leave calls as text
+        self._request = request
         self._began = False
         self._reset()
 
@@ -158,7 +158,7 @@ class Decode:
         self._stop = ""
         self._detail = ""
         self._done = False
-        self._miner = Miner(self._tools)
+        self._miner = Miner(self._request, self._asked)
 
     def feed(self, value: Any) -> Sequence[StreamEvent]:
         if not isinstance(value, dict):

@@ -24,6 +24,7 @@ from aicli.models.base import Embedder, Model, ModelInfo
 from aicli.models.faults import Asked, from_event
 from aicli.models.http import HttpCall
 from aicli.models.known import known
+from aicli.models.mining import Miner
 from aicli.models.narrow import narrow
 from aicli.models.provider import Link, Provider, versioned
 from aicli.models.texts import arguments
@@ -137,6 +138,7 @@ class Decode:
     def __init__(self, request: ModelRequest, asked: Asked) -> None:
         self._asked = asked
         self._turn = len(request.messages)
+        self._miner = Miner(request, asked)
         self._calls = 0
         self._spoke = False
         self._finish = ""
@@ -168,14 +170,14 @@ class Decode:
         return ""
 
     def text(self, chunk: str) -> Sequence[StreamEvent]:
-        return (TextDelta(chunk),)
+        return self._miner.text(chunk)
 
     def _part(self, part: JsonObject) -> Sequence[StreamEvent]:
         signature = part.get("thoughtSignature")
         kept: JsonObject = {"signature": signature} if signature else {}
         if "functionCall" in part:
             self._spoke = True
-            return (self._call(part["functionCall"], kept),)
+            return (*self._miner.flush(), self._call(part["functionCall"], kept))
         text = part.get("text")
         if text is None:
             return (PartAdded(_inline(part["inlineData"])),) if "inlineData" in part else ()
@@ -183,9 +185,10 @@ class Decode:
         meta = {NAME: kept} if kept else None
         if part.get("thought"):
             return (ThinkingDelta(text, meta),) if text or meta else ()
-        if not text:
-            return (PartAdded(TextPart(text="", meta=meta)),) if meta else ()
-        return (TextDelta(text, meta),)
+        if not meta:
+            return self._miner.text(text) if text else ()
+        signed = TextDelta(text, meta) if text else PartAdded(TextPart(text="", meta=meta))
+        return (*self._miner.flush(), signed)
 
     def _call(self, call: JsonObject, kept: JsonObject) -> CallDelta:
         index, self._calls = self._calls, self._calls + 1
@@ -207,9 +210,12 @@ class Decode:
         if not self._spoke and self._finish in ("STOP", "MALFORMED_RESPONSE"):
             raise EmptyReply(f"{self._asked.provider} sent an empty reply ({self._finish})", hint="Try again.")
         reason = _REASONS.get(self._finish, FinishReason.UNKNOWN)
-        if reason is FinishReason.STOP and self._calls:
+        out = self._miner.close(self._calls, reason)
+        if reason is FinishReason.STOP and (self._calls or any(isinstance(e, CallDelta) for e in out)):
             reason = FinishReason.TOOL_CALLS
-        return [Finished(reason, self._finish, self._counted(), detail=self._detail)]
+        elif reason is FinishReason.STOP and self._miner.problem:
+            reason, self._detail = FinishReason.MALFORMED_CALL, self._miner.problem
+        return [*out, Finished(reason, self._finish, self._counted(), detail=self._detail)]
 
     def _counted(self) -> Usage:
         thoughts = self._usage.get("thoughtsTokenCount") or 0

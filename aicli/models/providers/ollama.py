@@ -92,7 +92,7 @@ class Decode:
     """Lines of one reply to events. `sent` is a low estimate of the tokens sent, to notice a cut input."""
 
     def __init__(self, request: ModelRequest, asked: Asked, sent: int = 0) -> None:
-        self._miner = Miner(request.tools)
+        self._miner = Miner(request, asked)
         self._turn = len(request.messages)
         self._asked = asked
         self._sent = sent

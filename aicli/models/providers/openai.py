@@ -144,7 +144,7 @@ class Decode:
 
     def __init__(self, request: ModelRequest, asked: Asked, sent: int = 0) -> None:
         self._sent = sent
-        self._miner = Miner(request.tools)
+        self._miner = Miner(request, asked)
         self._turn = len(request.messages)
         self._asked = asked
         self._calls = CallTracks(asked.provider)

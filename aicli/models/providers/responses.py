@@ -100,7 +100,7 @@ class Decode:
     """Events of one response. Calls are told apart by output_index, for ids may change between events."""
 
     def __init__(self, request: ModelRequest, asked: Asked) -> None:
-        self._miner = Miner(request.tools)
+        self._miner = Miner(request, asked)
         self._asked = asked
         self._calls: set[int] = set()
         self._refused = False
