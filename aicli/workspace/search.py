@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from aicli.workspace.faults import WorkspaceError
 from aicli.workspace.needles import needles
 from aicli.workspace.prefilter import ripgrep
 from aicli.workspace.searcher import Request
@@ -79,7 +80,7 @@ def search(
 ) -> Found:
     """Searches files (relative to the request's root) in their order. Blocks up to `limit` seconds, less when `stop` is set.
 
-    Raises OSError when the child can't be started.
+    Raises OSError when the child can't be started, and the WorkspaceError that `files` raises.
     """
     child = subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", _PROGRAM, str(Path(__file__).parents[2])],
@@ -90,8 +91,9 @@ def search(
         start_new_session=True,
     )
     found, over, end = Found(), threading.Event(), time.monotonic() + limit
+    failed: list[WorkspaceError] = []
     threads = [
-        threading.Thread(target=_feed, args=(child, ask, files), daemon=True),
+        threading.Thread(target=_feed, args=(child, ask, files, failed), daemon=True),
         threading.Thread(target=_watch, args=(child, over, end, stop), daemon=True),
     ]
     for thread in threads:
@@ -107,6 +109,8 @@ def search(
     child.wait()
     for thread in threads:
         thread.join(5)
+    if failed:
+        raise failed[0]
     if not ended:
         found.complete = False
         found.timed_out = time.monotonic() >= end
@@ -133,13 +137,15 @@ def _take(found: Found, record: list[object]) -> bool:
     return False
 
 
-def _feed(child: subprocess.Popen[bytes], ask: Request, files: Iterable[str]) -> None:
+def _feed(child: subprocess.Popen[bytes], ask: Request, files: Iterable[str], failed: list[WorkspaceError]) -> None:
     assert child.stdin is not None
     try:
         with child.stdin as pipe:
             pipe.write(json.dumps(vars(ask)).encode() + b"\n")
             for group in _groups(files):
                 pipe.write(group)
+    except WorkspaceError as e:
+        failed.append(e)
     except (OSError, ValueError):
         pass  # the child is done or was ended
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aicli.workspace.faults import Denied
 from aicli.workspace.needles import needles
 from aicli.workspace.search import BadPattern, request, search
 from aicli.workspace.searchfile import BLOCK, excerpt, unified
@@ -148,3 +150,14 @@ def test_bad_patterns() -> None:
         with pytest.raises(BadPattern):
             request(Path("/"), pattern)
     assert request(Path("/"), "(", literal=True).pattern == r"\("
+
+
+def test_a_folder_that_can_not_be_walked_is_an_error_not_an_empty_answer(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("word\n")
+
+    def files() -> Iterator[str]:
+        yield "a"
+        raise Denied("Cannot list closed: permission denied.")
+
+    with pytest.raises(Denied):
+        search(request(tmp_path, "word"), files())
