@@ -114,6 +114,15 @@ def test_an_unseen_file_is_read_before_it_is_written() -> None:
     assert guidance.instead(known, "write_file", {"path": "config.ini", "content": "x"}) is None
 
 
+def test_a_file_is_read_before_a_command_changes_its_text_in_place() -> None:
+    request = asked("debug off", paths=("config.json",))
+    sed = {"command": "sed -i 's/debug: true/debug: false/' config.json"}
+    assert guidance.instead(request, "shell", sed) == ("read_file", {"path": "config.json"})
+    assert guidance.instead(request, "shell", {"command": "python3 config.json"}) is None
+    read = asked("debug off", *exchange("read_file", "     1\t{}", path="config.json"), paths=("config.json",))
+    assert guidance.instead(read, "shell", sed) is None
+
+
 def test_what_the_task_names_is_looked_at_before_anything_is_written_or_answered() -> None:
     request = asked("Write the text of a.txt in capitals to b.txt", paths=("a.txt", "ba.txt"))
     assert guidance.named_files(request) == ["a.txt"]

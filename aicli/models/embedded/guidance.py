@@ -15,8 +15,6 @@ from aicli.models.embedded.steps import (
     found_nothing,
     has_failed,
     offered,
-    shortened,
-    step_text,
     task_of,
     task_text,
 )
@@ -26,6 +24,7 @@ MOST_EDITABLE = 4
 MOST_FORCED = 3
 REWRITE_LINES = 30
 REWRITE_CHARS = 1_000
+_IN_PLACE = re.compile(r"\b(sed|perl) +-[a-z]*i")
 WRITES = frozenset({"edit", "write_file"})
 READ_ONLY = frozenset({"ls", "read_file", "grep", "glob", "read_many_files"})
 
@@ -118,43 +117,18 @@ def _paths(tool: str, request: ModelRequest, known: Seen) -> list[str] | None:
 
 
 def instead(request: ModelRequest, name: str, args: JsonObject) -> tuple[str, JsonObject] | None:
-    """The step that has to come first: what is there under that name, and what the task names, is read before writing."""
-    if name != "write_file" or not any(t.name == "read_file" for t in offered(request)):
+    """The step that has to come first: what is changed in place, and what the task names, is read before writing."""
+    if not any(t.name == "read_file" for t in offered(request)):
         return None
-    for path in (str(args.get("path", "")).removeprefix("./"), *named_files(request)):
+    wanted: list[str] = []
+    if name == "write_file":
+        wanted = [str(args.get("path", "")).removeprefix("./"), *named_files(request)]
+    elif name == "shell" and _IN_PLACE.search(command := str(args.get("command", ""))):
+        wanted = [p for p in request.paths if p in command.split()]
+    for path in wanted:
         if path in request.paths and not _looked_at(request, path):
             return "read_file", {"path": path}
     return None
-
-
-def again(request: ModelRequest, body: JsonObject, name: str, args: JsonObject) -> JsonObject | None:
-    """What the engine is asked once more instead of taking this call; None when the call stands."""
-    if repeated(request, name, args):
-        return {**body, "grammar": step_grammar(request, after=name, path=str(args.get("path", "")))}
-    held = doubt(request, name, args)
-    if not held:
-        return None
-    task = task_text(request.messages[task_of(request.messages)])
-    more = [
-        {"role": "assistant", "content": step_text(name, args)},
-        {"role": "user", "content": f"Error:\n{held}\nRequest: {task}. Try another way."},
-    ]
-    return {**body, "messages": [*body["messages"], *more]}
-
-
-def doubt(request: ModelRequest, name: str, args: JsonObject) -> str:
-    """What to hold against a new whole text of a file that drops nearly all of its lines; "" when nothing."""
-    path, text = str(args.get("path", "")).removeprefix("./"), args.get("content")
-    old = seen(request.messages).texts.get(path) if name == "write_file" else None
-    if not old or not isinstance(text, str):
-        return ""
-    before = [line.strip() for line in old.splitlines() if line.strip()]
-    now = {line.strip() for line in text.splitlines()}
-    lost = [line for line in before if line not in now]
-    if len(before) < 2 or len(lost) * 3 < len(before) * 2 or len(text.splitlines()) >= len(before):
-        return ""
-    shown = shortened("\n".join(lost), 600)
-    return f"Not written: {path} would lose these lines:\n{shown}\nWrite all that is to stand in {path}."
 
 
 def named_files(request: ModelRequest) -> list[str]:
