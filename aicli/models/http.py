@@ -176,18 +176,18 @@ class Http:
         reply = await self._open(call, watch)
         try:
             reader = _reader(call, reply)
-            stream = reply.chunks()
-            while True:
-                try:
-                    with watch:
-                        chunk = await anext(stream)
-                except StopAsyncIteration:
-                    break
-                if watch.limit is not self.timeouts.idle:
-                    watch.change(self.timeouts.idle)
-                values = reader.feed(chunk)
-                if values:
-                    yield values
+            async with aclosing(reply.chunks()) as stream:  # type: ignore[type-var]
+                while True:
+                    try:
+                        with watch:
+                            chunk = await anext(stream)
+                    except StopAsyncIteration:
+                        break
+                    if watch.limit is not self.timeouts.idle:
+                        watch.change(self.timeouts.idle)
+                    values = reader.feed(chunk)
+                    if values:
+                        yield values
             values = reader.close()
             if values:
                 yield values

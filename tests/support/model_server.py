@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import socket
+import ssl
 import struct
 import sys
 import threading
@@ -50,7 +51,7 @@ class ModelServer:
 
     `echo` is the rule for reasoning in chat history: any, forbidden or required. `signatures`: Gemini's calls are signed
     and the signature must come back. `window` is what it tells of its models; `capabilities` as of Ollama's /api/show.
-    `strict=False` takes every request.
+    `strict=False` takes every request. `tls` is a folder with cert.pem and key.pem.
     """
 
     replies: Iterable[Reply] = ()
@@ -63,6 +64,7 @@ class ModelServer:
     window: int = 65_536
     capabilities: Sequence[str] = ("completion", "tools", "thinking", "vision")
     dimensions: int = 64
+    tls: Path | None = None
     requests: list[Seen] = field(default_factory=list)
     all_requests: list[Seen] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
@@ -76,6 +78,10 @@ class ModelServer:
     def __enter__(self) -> ModelServer:
         self._http = _Listener(("127.0.0.1", 0), _Handler)
         self._http.model_server = self
+        if self.tls is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(self.tls / "cert.pem", self.tls / "key.pem")
+            self._http.socket = context.wrap_socket(self._http.socket, server_side=True)
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
         return self
@@ -92,7 +98,7 @@ class ModelServer:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"{'http' if self.tls is None else 'https'}://127.0.0.1:{self.port}"
 
     @property
     def bodies(self) -> list[dict[str, Any]]:
@@ -120,7 +126,7 @@ class _Listener(ThreadingHTTPServer):
     model_server: ModelServer
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        if not isinstance(sys.exc_info()[1], (ConnectionError, TimeoutError)):
+        if not isinstance(sys.exc_info()[1], (ConnectionError, TimeoutError, ssl.SSLError)):
             super().handle_error(request, client_address)
 
 

@@ -84,6 +84,11 @@ CASES = [
         )
     ),
     case(f"<tools>\n{PARIS}\n</tools>", weather()),
+    case(f"<tool>{PARIS}</tool>", weather()),
+    case(f"<function_calls>\n[{PARIS}, {TIME}]\n</function_calls>", weather(), ("get_time", {})),
+    case("<tool>hammer</tool>", content="<tool>hammer</tool>"),
+    case(f"{PARIS}\n</tool_call>", weather()),
+    case(f"So.\n{PARIS}</tool_call>\nDone.", weather(), content="So.Done."),
     case(f"So:\n<tools>\n{PARIS}", weather(), content="So:"),
     case(f"Now <tool_call>{PARIS}</tool_call> it rains.", weather(), content="Nowit rains."),
     case("a < b <tool_ca", content="a < b <tool_ca"),

@@ -32,6 +32,8 @@ BARE = [
     case("Say [get_time()] to call.", content="Say [get_time()] to call."),
     case("Here it is: [get_time()]", ("get_time", {}), content="Here it is:"),
     case("Now [get_time()] and more", ("get_time", {}), content="Nowand more", dialect="pythonic"),
+    case("[get_time()]<|python_end|>", ("get_time", {})),
+    case("[get_time()]<|tool_call_end|>\nOk", ("get_time", {}), content="Ok"),
     case("[get_time()] is a call.", content="[get_time()] is a call."),
     case("[get_weather(city='Par", content="[get_weather(city='Par"),
     case("[get_time()]", content="[get_time()]", tools=()),
