@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 
@@ -12,6 +13,7 @@ def main() -> None:
 
         sys.stdout.write(f"aicli {__version__}\n")
         return
+    gc.set_threshold(100_000, 20, 50)  # what is built at start stays: looking through it over and over frees nothing
     from aicli.cli import run
 
     sys.exit(run(sys.argv[1:]))
