@@ -193,6 +193,24 @@ def test_something_can_always_be_said() -> None:
         assert steps_of(guidance.step_grammar(request)) == {"answer"}
 
 
+def test_a_new_text_that_drops_a_files_lines_is_doubted_once_in_the_dialogue() -> None:
+    known = exchange("read_file", "     1\tbuild/\n     2\tdist/", path=".gitignore")
+    request = asked("Add *.log", *known, paths=(".gitignore",))
+    body = {"messages": [{"role": "user", "content": "x"}], "grammar": "g"}
+    new = {"path": ".gitignore", "content": "*.log\n"}
+    again = guidance.again(request, body, "write_file", new)
+    assert again is not None
+    assert again["grammar"] == "g"
+    assert json.loads(again["messages"][1]["content"]) == {"tool": "write_file", "args": new}
+    assert "would lose these lines:\nbuild/\ndist/" in again["messages"][2]["content"]
+    whole = {"path": ".gitignore", "content": "build/\ndist/\n*.log\n"}
+    assert guidance.again(request, body, "write_file", whole) is None
+    assert guidance.again(request, body, "write_file", {"path": "new", "content": "x"}) is None
+    repeated = guidance.again(request, body, "read_file", {"path": ".gitignore"})
+    assert repeated is not None
+    assert steps_of(repeated["grammar"]) == {"answer"}
+
+
 def test_a_repeated_call_is_noticed_unless_something_changed_between() -> None:
     look = exchange("grep", "no match", pattern="x")
     assert guidance.repeated(asked("t", *look), "grep", {"pattern": "x"})

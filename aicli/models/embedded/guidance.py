@@ -15,6 +15,8 @@ from aicli.models.embedded.steps import (
     found_nothing,
     has_failed,
     offered,
+    shortened,
+    step_text,
     task_of,
     task_text,
 )
@@ -129,6 +131,36 @@ def instead(request: ModelRequest, name: str, args: JsonObject) -> tuple[str, Js
         if path in request.paths and not _looked_at(request, path):
             return "read_file", {"path": path}
     return None
+
+
+def again(request: ModelRequest, body: JsonObject, name: str, args: JsonObject) -> JsonObject | None:
+    """What the engine is asked once more instead of taking this call; None when the call stands."""
+    if repeated(request, name, args):
+        return {**body, "grammar": step_grammar(request, after=name, path=str(args.get("path", "")))}
+    held = doubt(request, name, args)
+    if not held:
+        return None
+    task = task_text(request.messages[task_of(request.messages)])
+    more = [
+        {"role": "assistant", "content": step_text(name, args)},
+        {"role": "user", "content": f"Error:\n{held}\nRequest: {task}. Try another way."},
+    ]
+    return {**body, "messages": [*body["messages"], *more]}
+
+
+def doubt(request: ModelRequest, name: str, args: JsonObject) -> str:
+    """What to hold against a new whole text of a file that drops nearly all of its lines; "" when nothing."""
+    path, text = str(args.get("path", "")).removeprefix("./"), args.get("content")
+    old = seen(request.messages).texts.get(path) if name == "write_file" else None
+    if not old or not isinstance(text, str):
+        return ""
+    before = [line.strip() for line in old.splitlines() if line.strip()]
+    now = {line.strip() for line in text.splitlines()}
+    lost = [line for line in before if line not in now]
+    if len(before) < 2 or len(lost) * 3 < len(before) * 2 or len(text.splitlines()) >= len(before):
+        return ""
+    shown = shortened("\n".join(lost), 600)
+    return f"Not written: {path} would lose these lines:\n{shown}\nWrite all that is to stand in {path}."
 
 
 def named_files(request: ModelRequest) -> list[str]:
