@@ -35,7 +35,14 @@ _NOT_FROM_A_PROJECT = (
     "models.allow_carriers",
 )
 _NO_TABLE_FROM_A_PROJECT = ("sandbox.", "web.")
-_OTHER_VARIABLES = {"AICLI_SOAK", "AICLI_EMBEDDED_MODEL", "AICLI_TRACE", "AICLI_DEBUG", "AICLI_SESSION_ID"}
+_OTHER_VARIABLES = {
+    "AICLI_SOAK",
+    "AICLI_EMBEDDED_MODEL",
+    "AICLI_EMBEDDED_THREADS",
+    "AICLI_TRACE",
+    "AICLI_DEBUG",
+    "AICLI_SESSION_ID",
+}
 
 
 @dataclass(frozen=True)

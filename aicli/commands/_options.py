@@ -173,7 +173,7 @@ def run_options(flags: RunFlags, session_id: str, **more: Any) -> RunOptions:
     """The rest. Raises UsageError for a folder that is not there and flags that contradict each other."""
     from aicli.runtime import RunOptions
 
-    cwd = (flags.cwd or Path.cwd()).expanduser()
+    cwd = working_folder(flags)
     for folder in (cwd, *(flags.add_dir or ())):
         if not folder.is_dir():
             raise UsageError(f"there is no folder {str(folder)!r}")
@@ -198,6 +198,14 @@ def run_options(flags: RunFlags, session_id: str, **more: Any) -> RunOptions:
         replay=flags.replay,
         **more,
     )
+
+
+def working_folder(flags: RunFlags) -> Path:
+    """Where the run works. Raises UsageError when that folder was removed meanwhile."""
+    try:
+        return (flags.cwd or Path.cwd()).expanduser()
+    except (OSError, RuntimeError) as e:
+        raise UsageError("the current folder is not there any more", hint="Give one with -C.") from e
 
 
 def seconds(text: str) -> float | None:

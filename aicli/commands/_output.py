@@ -121,7 +121,7 @@ class Output:
         if self.format != "text":
             if self.format == "stream-json" and not self._inited and not self._gone:
                 self._inited = True
-                self._stream(RunStarted(session_id=self._session_id, agent=self._agent, cwd=os.getcwd()))
+                self._stream(RunStarted(session_id=self._session_id, agent=self._agent, cwd=str(self.flags.cwd or "")))
             if not self._gone:
                 self._json(result_object(result, sandbox=self._sandbox))
             return

@@ -168,3 +168,18 @@ def test_a_command_line_that_cannot_be_parsed_prints_no_result() -> None:
 def test_a_format_that_does_not_exist() -> None:
     ran = aicli("prompt", "x", "--output-format", "yaml")
     assert (ran.code, ran.out) == (2, b"") and "stream-json" in ran.err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a folder in use can't be removed there")
+def test_a_current_folder_that_is_gone(
+    isolated: Path, here: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = isolated / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with ModelServer(["x"]) as server:
+        ran = here("prompt", "x", "--output-format", "stream-json", server=server)
+        monkeypatch.chdir(isolated)
+        assert ran.code == 2 and ran.result("stream-json")["subtype"] == "error_usage", ran
+        assert here("agent", "list").code == 0
