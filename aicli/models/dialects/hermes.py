@@ -86,12 +86,13 @@ def _openers(tools: Tools) -> Mapping[str, Read]:
     return table
 
 
-def _tools(reader: Reader, opener: str) -> Generator[None, None, bool]:
-    """`<tools>`, which Qwen2.5-Coder writes around calls, and prompts around definitions: only calls count."""
+def _loose(reader: Reader, opener: str) -> Generator[None, None, bool]:
+    """Tags like `<tools>`, which Qwen2.5-Coder writes around calls and prompts around definitions: only calls count."""
+    closer = opener.replace("<", "</")
     if not (yield from wait_for(reader.source, _STARTS, 64)):
         return False
-    body, ended_by = yield from reader.framed_json(("</tools>",), ("<tools>",))
-    text = opener + body + (ended_by if ended_by == "</tools>" else "")
+    body, ended_by = yield from reader.framed_json((closer,), (opener,))
+    text = opener + body + (ended_by if ended_by == closer else "")
     try:
         calls, rest = read_calls(body, reader.tools, sure=False, closed=bool(ended_by))
     except ValueError:
@@ -107,7 +108,7 @@ FAMILIES = (
     Family(
         "hermes",
         _openers,
-        loose=lambda tools: {"<tools>": _tools},
+        loose=lambda tools: dict.fromkeys(("<tools>", "<tool>", "<function_calls>"), _loose),
         aliases=(
             "qwen", "qwen2", "qwen2_5", "qwen3", "qwq", "nous", "smollm3", "longcat", "nemotron", "nemotron_nano_v2",
             "jamba", "ernie", "mimo_vl", "reka",

@@ -8,7 +8,7 @@ from collections.abc import Generator, Mapping
 from aicli.models.dialects.calls import ARGS_KEYS, NAME_KEYS, Call, Tools, name_in, read_calls
 from aicli.models.dialects.jsontext import Balance, read
 from aicli.models.dialects.pythonic import code_calls
-from aicli.models.dialects.reader import Family, Read, Reader
+from aicli.models.dialects.reader import Family, Read, Reader, lone_closer
 from aicli.models.dialects.source import markers
 
 _PEEK = 240
@@ -60,6 +60,7 @@ def _bare(reader: Reader, opener: str) -> Generator[None, None, bool]:
     if calls and found and (_TAIL.match(after) or reader.dialect == "llama3"):
         separator = ";" if after.lstrip().startswith(";") else ""
         raw += reader.source.take(after.index(";") + 1) if separator else ""
+        raw += yield from lone_closer(reader.source)
         reader.maybe(calls, raw, "json")
     elif not whole and (tag := _tag_in(raw, reader)) and reader.second_looks:
         reader.second_looks -= 1

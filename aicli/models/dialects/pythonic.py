@@ -7,7 +7,7 @@ from collections.abc import Generator, Mapping, Sequence
 
 from aicli.models.dialects import pyscan
 from aicli.models.dialects.calls import Call, Tools, read_calls
-from aicli.models.dialects.reader import CUT_OFF, Family, Read, Reader, stray, wait_for
+from aicli.models.dialects.reader import CUT_OFF, Family, Read, Reader, lone_closer, stray, wait_for
 from aicli.models.dialects.source import markers
 
 _START = re.compile(r"\s*(?:\[\s*\]|\[?\s*[A-Za-z_][\w.\-]*\s*\(|\[?\s*\{)")
@@ -87,6 +87,7 @@ def _bare(reader: Reader, opener: str) -> Generator[None, None, bool]:
         and not rest.strip()
         and all(reader.tools.find(c.name) for c in calls)
     ):
+        body += yield from lone_closer(reader.source)
         reader.maybe(calls, body, "pythonic")
     else:
         reader.plain(body)

@@ -318,6 +318,17 @@ def dropped(reader: Reader, opener: str) -> bool:
     return True
 
 
+_CLOSERS = re.compile(
+    r"\s*(?:</tool_calls?>|</TOOLCALL>|</function_calls?>|</tools?>|\[/TOOL_CALLS\]|<tool_call\|>|<\|(?:tool_call_end|python_end)\|>)+"
+)
+
+
+def lone_closer(source: Source) -> Generator[None, None, str]:
+    """Reads the closers of a block whose opener was lost, "" if there are none."""
+    match = yield from wait_for(source, _CLOSERS, 64)
+    return source.take(match.end()) if match else ""
+
+
 def wait_for(source: Source, pattern: re.Pattern[str], length: int) -> Generator[None, None, re.Match[str] | None]:
     """Matches the pattern against the next `length` characters; nothing is read."""
     text = yield from source.peek(length)
