@@ -61,8 +61,16 @@ def join(base_url: str, path: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/") + path, parts.query, ""))
 
 
+def azure(base_url: str) -> str:
+    """An Azure resource's address with the path of its own API, where none is given."""
+    parts = urlsplit(base_url)
+    bare = (parts.hostname or "").endswith(".azure.com") and parts.path in ("", "/") and not parts.query
+    return join(base_url, "/openai/v1") if bare else base_url
+
+
 def versioned(base_url: str, path: str, version: str = "/v1") -> str:
     """The same, with the version put in unless the base URL already names one."""
+    base_url = azure(base_url)
     steps = urlsplit(base_url).path.rstrip("/").split("/")
     has = any(len(s) > 1 and s[0] == "v" and s[1].isdigit() for s in steps) or "deployments" in steps
     return join(base_url, path if has else version + path)

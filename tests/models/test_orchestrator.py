@@ -15,6 +15,7 @@ from aicli.models import registry
 from aicli.models.choice import installed_instead
 from aicli.models.orchestrator import MultiModelOrchestrator
 from aicli.models.places import base_url, guessed, listens, ollama_host
+from aicli.models.provider import versioned
 from aicli.settings import Settings
 from tests.models.support import ask, orchestrator, reply, whole, with_model
 from tests.support.model_server import ModelServer
@@ -230,6 +231,12 @@ def test_base_urls_with_and_without_a_version(base: str, path: str) -> None:
         assert server.requests[0].path == path
         secret = server.requests[0].headers
         assert secret["api-key" if "api-version" in base else "authorization"].endswith("sk-test-secret")
+
+
+def test_an_azure_resource_by_its_bare_address() -> None:
+    assert versioned("https://r.openai.azure.com", "/x") == "https://r.openai.azure.com/openai/v1/x"
+    deployed = "https://r.openai.azure.com/openai/deployments/d?api-version=1"
+    assert versioned(deployed, "/x") == "https://r.openai.azure.com/openai/deployments/d/x?api-version=1"
 
 
 @pytest.mark.parametrize(

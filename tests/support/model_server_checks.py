@@ -108,7 +108,8 @@ def chat(body: Body, server: Any, headers: Any) -> None:
             strict_schema(function["parameters"], function["name"])
     form = body.get("response_format")
     if form:
-        need(form["type"] == "json_schema" and form["json_schema"].get("name"), "response_format")
+        named = form["type"] == "json_schema" and form["json_schema"].get("name")
+        need(named or form == {"type": "json_object"}, "response_format")
     waiting: list[str] = []
     seen: set[str] = set()
     for n, m in enumerate(body["messages"]):

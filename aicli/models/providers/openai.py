@@ -74,8 +74,14 @@ def encode(request: ModelRequest, info: ModelInfo, quirks: frozenset[str], profi
     if request.thinking is not None and "no_effort" not in quirks:
         body.update(thinking_fields(profile, request.thinking))
     if request.output_schema is not None and "no_schema" not in quirks:
-        form = {"name": "answer", "schema": request.output_schema, "strict": strict_ready(request.output_schema)}
-        body["response_format"] = {"type": "json_schema", "json_schema": form}
+        form: JsonObject = {
+            "name": "answer",
+            "schema": request.output_schema,
+            "strict": strict_ready(request.output_schema),
+        }
+        body["response_format"] = (
+            {"type": "json_schema", "json_schema": form} if profile.schema else {"type": "json_object"}
+        )
     return body
 
 
