@@ -108,7 +108,7 @@ def search(
     child.kill()
     child.wait()
     for thread in threads:
-        thread.join(5)
+        thread.join(1)
     if failed:
         raise failed[0]
     if not ended:

@@ -309,7 +309,7 @@ def names(read: Callable[[int], bytes]) -> Iterator[str]:
 
 
 def main() -> int:
-    source, out = sys.stdin.buffer, sys.stdout
+    source, out = open(sys.stdin.fileno(), "rb", closefd=False), sys.stdout
     request = Request(**json.loads(source.readline()))
 
     def write(record: list[object]) -> None:
@@ -317,7 +317,7 @@ def main() -> int:
         out.flush()  # what was found counts, should this process be ended
 
     search, files, complete = Search(request, write), Files(request.root), True
-    for rel in names(source.read):
+    for rel in names(source.read1):
         try:
             fd, size = files.open(rel)
             try:

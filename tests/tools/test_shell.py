@@ -261,6 +261,10 @@ def test_a_folder_is_kept_on_request(state: RunState, isolated: Path) -> None:
     assert f"{isolated}/a/b\n" in call(shell, state, command="pwd -P #").text
     call(shell, state, command="cd / && pwd")
     assert f"{isolated}/a/b\n" in call(shell, state, command="pwd -P #").text
+    call(shell, state, command="rm -r ../b")
+    gone = call(shell, state, command="ls")
+    assert gone.is_error and "a/b is gone" in gone.text
+    call(shell, state, command="cd a")
     call(shell, state, command="cd")
     assert call(shell, state, command="pwd -P #").text == f"{isolated}\nexit code 0"
 

@@ -118,6 +118,9 @@ async def shell(
         raise ToolFailed("command is empty: give the line to run.")
     if "\0" in command:
         raise ToolFailed("command holds a NUL character; write such bytes with printf '\\000' instead.")
+    if ctx.state.shell_cwd and not _kept_folder(ctx).is_dir():
+        gone, ctx.state.shell_cwd = ctx.state.shell_cwd, ""
+        raise ToolFailed(f"The folder {gone} is gone; commands run in the workspace root again. Repeat the call.")
     folder = _folder(ctx, cwd)
     if (change := _ONLY_CD.fullmatch(command)) and not background:
         return _change_folder(ctx, folder, change.group("to") or "")
@@ -235,6 +238,10 @@ def jobs_of(ctx: ToolContext) -> Jobs:
     if ctx.state.jobs is None:
         ctx.state.jobs = Jobs()
     return ctx.state.jobs
+
+
+def _kept_folder(ctx: ToolContext) -> Path:
+    return Path(ctx.state.workspace.root if ctx.state.workspace else os.getcwd(), ctx.state.shell_cwd)
 
 
 def _folder(ctx: ToolContext, cwd: str) -> Path:
