@@ -84,6 +84,8 @@ def _by_status(asked: Asked, status: int, text: str, shown: str, wait: float | N
         return MalformedReply(shown, status=status, raw=raw)
     if status in (400, 413, 422, 500) and _CONTEXT.search(text):
         return ContextTooLong(shown, hint=_context_hint(), status=status, raw=raw)
+    if status == 404 and not re.search(r"model|endpoint", text, re.I):
+        return BadRequest(shown, hint=f"Is base_url right? It is {asked.url}.", status=status, raw=raw)
     if status == 404 or (status == 400 and _NOT_FOUND.search(text)):
         return ModelNotFound(shown, hint=_model_hint(asked), status=status, raw=raw)
     if status == 429:

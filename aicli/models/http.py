@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 from urllib.parse import urljoin, urlsplit
 
-from aicli.errors import ConfigError, ConnectFailed, MalformedReply, ModelError, ModelTimeout, StreamCut
+from aicli.errors import BadRequest, ConfigError, ConnectFailed, MalformedReply, ModelError, ModelTimeout, StreamCut
 from aicli.models import plain
 from aicli.models.faults import Asked, from_status
 from aicli.models.proxies import proxy_for
@@ -225,6 +225,9 @@ class Http:
                 with watch:
                     reply = await self.transport.send(call, content, self.timeouts.connect)
             if 200 <= reply.status < 300:
+                if reply.headers.get("content-type", "").startswith("text/html"):
+                    await reply.close()
+                    raise BadRequest(f"{_bare(call.url)} answered with a web page", hint="Is base_url right?")
                 return reply
             body = await _excerpt(reply)
             target = _same_origin(call.url, reply)

@@ -54,6 +54,11 @@ def test_status_and_body(status: int, body: Any, kind: type[errors.ModelError]) 
     assert "<" not in str(error)
 
 
+def test_a_path_that_is_not_there_is_no_missing_model() -> None:
+    error = from_status(OPENAI, 404, {}, '{"detail": "Not Found"}')
+    assert type(error) is errors.BadRequest and "https://api.openai.com/v1" in error.hint
+
+
 def test_hints_say_what_to_do() -> None:
     assert "ollama pull qwen3:4b" in from_status(OLLAMA, 404, {}, '{"error":"model not found"}').line
     assert "OPENAI_API_KEY" in from_status(OPENAI, 401, {}, "{}").line

@@ -248,6 +248,15 @@ def test_a_server_that_does_not_stream(provider: str, body: object) -> None:
         assert reply(server, provider, ask()).message().text == "fine"
 
 
+def test_a_web_page_is_no_reply() -> None:
+    with (
+        ModelServer([[error(200, body="<html>Welcome</html>")]]) as server,
+        pytest.raises(BadRequest, match="web page"),
+    ):
+        reply(server, "openai", ask())
+    assert len(server.requests) == 1
+
+
 def test_an_error_in_a_whole_body_with_status_200() -> None:
     body = {"error": {"message": "no credits", "code": 402}}
     with ModelServer([[error(200, body=body)]]) as server, pytest.raises(AuthFailed, match="no credits"):
