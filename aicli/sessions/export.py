@@ -74,7 +74,7 @@ def _about(session: Restored, summary: Summary) -> str:
         session.model,
         session.cwd,
         summary.started,
-        f"{summary.turns} turns",
+        f"{summary.turns} turn" + ("" if summary.turns == 1 else "s"),
     ]
     return " · ".join(part for part in parts if part)
 

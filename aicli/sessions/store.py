@@ -160,7 +160,22 @@ class SessionStore:
             used=found.st_mtime,
             turns=data.count(b'"event":{"type":"turn_started"'),
             size=found.st_size,
+            name=self._name(session_id),
         )
+
+    def rename(self, text: str, name: str) -> None:
+        """Gives the session a name, kept beside its log; "" takes it away. Raises InputError, OSError."""
+        file = self.path(self.find(text)).with_suffix(".name")
+        if name:
+            file.write_text(name, "utf-8")
+        else:
+            file.unlink(missing_ok=True)
+
+    def _name(self, session_id: str) -> str:
+        try:
+            return self.path(session_id).with_suffix(".name").read_text("utf-8", "replace").strip()
+        except OSError:
+            return ""
 
     def find(self, text: str) -> str:
         """The one id that is or begins with `text`. Raises InputError when none or several do."""
