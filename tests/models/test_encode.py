@@ -139,6 +139,13 @@ def test_anthropic_breakpoints_and_thinking_steps_down() -> None:
     assert json.dumps(adaptive).count("cache_control") == 3
 
 
+def test_anthropic_does_not_begin_to_think_in_the_middle_of_a_tool_loop() -> None:
+    loop = ask("look", *turn("openai"), thinking="high")
+    assert "thinking" not in encode("anthropic", loop)
+    assert "thinking" in encode("anthropic", ask("look", *turn("anthropic"), thinking="high"))
+    assert "thinking" in encode("anthropic", ask("look", *turn("openai"), Message.model("x"), "and?", thinking="high"))
+
+
 def test_a_redacted_block_goes_back_as_it_came() -> None:
     parts = (ThinkingPart(meta={"anthropic": {"redacted": "opaque"}}), TextPart(text="ok"))
     body = encode("anthropic", ask("hi", Message(role="model", parts=parts, provider="anthropic"), "more"))

@@ -90,8 +90,23 @@ def _thinking(request: ModelRequest, info: ModelInfo, quirks: frozenset[str], mo
     adaptive = re.search(r"4-[6-9]|claude-\w+-[5-9]|mythos", info.name) is not None
     if adaptive != ("other_thinking" in quirks):
         return {"type": "adaptive"}
+    if _began_unthinking(request):
+        return None
     budget = min(_BUDGETS[level], most - 1_024)
     return {"type": "enabled", "budget_tokens": budget} if budget >= 1_024 else None
+
+
+def _began_unthinking(request: ModelRequest) -> bool:
+    """The tool loop that is going on began with a message without signed thinking: the server refuses thinking in it."""
+    begun: Message | None = None
+    for message in reversed(request.messages):
+        if message.role == "user":
+            break
+        begun = message if message.role == "model" else begun
+    if begun is None or not begun.calls:
+        return False
+    own = begun.provider == NAME
+    return not (own and any(isinstance(p, ThinkingPart) and p.meta.get(NAME) for p in begun.parts))
 
 
 def _history(request: ModelRequest) -> list[JsonObject]:
