@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from aicli.content.messages import Message
 from aicli.content.parts import (
     FileDataPart,
     FunctionCallPart,
