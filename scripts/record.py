@@ -144,6 +144,12 @@ def svg(frames: list[Frame]) -> str:
         "font-family=\"ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace\">",
         f'<rect width="100%" height="100%" rx="8" fill="#1d2126"/><g transform="translate({PAD},{PAD})">',
     ]
+    names: dict[object, str] = {}
+    for frame in frames[1:]:
+        for row in frame.rows:
+            if row and row not in names:
+                names[row] = f"r{len(names)}"
+                parts.append(f'<defs><g id="{names[row]}">' + "".join(_run(*run) for run in row) + "</g></defs>")
     for n, frame in enumerate(frames[1:], 1):
         begin = frame.at / total
         end = frames[n + 1].at / total if n + 1 < len(frames) else 1.0
@@ -151,7 +157,7 @@ def svg(frames: list[Frame]) -> str:
             f'<g visibility="hidden"><animate attributeName="visibility" dur="{total:.1f}s" repeatCount="indefinite" '
             f'calcMode="discrete" values="hidden;visible;hidden" keyTimes="0;{begin:.5f};{min(end, 0.99999):.5f}"/>'
         )
-        parts += [_run(y, *run) for y, row in enumerate(frame.rows) for run in row]
+        parts += [f'<use href="#{names[row]}" y="{y * LINE}"/>' for y, row in enumerate(frame.rows) if row]
         if frame.cursor:
             x, y = frame.cursor
             parts.append(f'<rect x="{x * CELL:.1f}" y="{y * LINE + 2}" width="{CELL}" height="16" fill="#8a93a0"/>')
@@ -159,12 +165,12 @@ def svg(frames: list[Frame]) -> str:
     return "\n".join([*parts, "</g></svg>\n"])
 
 
-def _run(y: int, x: int, said: str, colour: str, bold: bool, reverse: bool) -> str:
+def _run(x: int, said: str, colour: str, bold: bool, reverse: bool) -> str:
     fill = COLOURS.get(colour, COLOURS["default"])
     weight = ' font-weight="bold"' if bold else ""
     width = f' textLength="{len(said) * CELL:.1f}"' if len(said) > 1 else ""
-    box = f'<rect x="{x * CELL:.1f}" y="{y * LINE + 2}" width="{len(said) * CELL:.1f}" height="16" fill="#444c56"/>'
-    label = f'<text x="{x * CELL:.1f}" y="{y * LINE + 14}" fill="{fill}"{weight}{width} xml:space="preserve">'
+    box = f'<rect x="{x * CELL:.1f}" y="2" width="{len(said) * CELL:.1f}" height="16" fill="#444c56"/>'
+    label = f'<text x="{x * CELL:.1f}" y="14" fill="{fill}"{weight}{width} xml:space="preserve">'
     return (box if reverse else "") + label + html.escape(said) + "</text>"
 
 

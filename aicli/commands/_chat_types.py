@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 
 class Chat(Protocol):
-    """`turns` holds the history's length before each message; `told` what goes before the next one; `switch`: may a
-    long message go to the thinking role; `first` a message to begin with."""
+    """`turns` holds the history's length before each message, `tasks` its name in the checkpoints (of this program's
+    messages only); `told` what goes before the next one; `switch`: may a long message go to the thinking role; `first`
+    a message to begin with."""
 
     flags: RunFlags
     words: Words
@@ -28,6 +29,7 @@ class Chat(Protocol):
     host: TerminalHost
     total: ResultFold
     turns: list[int]
+    tasks: list[str]
     told: list[str]
     switch: bool
     first: str

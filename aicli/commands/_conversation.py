@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from aicli.commands._options import RunFlags, run_options, settings_flags
 from aicli.content.events import AgentEvent, MessageAdded, ModelChanged, RunFinished
 from aicli.content.kinds import PermissionMode
+from aicli.content.messages import Message
 from aicli.content.run_result import ResultFold
 from aicli.errors import AicliError
 from aicli.ui import amounts
@@ -22,7 +23,6 @@ from aicli.ui.prompts import TerminalHost
 
 if TYPE_CHECKING:
     from aicli.agents.agent import Agent
-    from aicli.content.messages import Message
     from aicli.runtime import RunOptions, Session
 
 THINK_FROM = 1_500
@@ -43,12 +43,13 @@ class Conversation:
         self.files = FileIndex((flags.cwd or Path.cwd()).expanduser())
         self.total = ResultFold()
         self.turns: list[int] = []  # length of the history before each turn
+        self.tasks: list[str] = []  # each message's name in the checkpoints
         self.told: list[str] = []  # what the person ran with !, for the next message
         self.switch = not flags.model  # may a long message go to the thinking role?
         self.session: Session
         self._over: asyncio.Future[int]
         self._task: asyncio.Task[object] | None = None
-        self._ready = False
+        self._ready = self._turning = False
 
     @property
     def agent(self) -> Agent:
@@ -80,8 +81,16 @@ class Conversation:
         if task is self._task:
             self._task = None
         error = None if task.cancelled() else task.exception()
-        if error is not None and not self._over.done():
+        if self._over.done():
+            return
+        if error is None:
+            self._go_on(stopped=task.cancelled())
+            return
+        if not self._ready or not isinstance(error, Exception):
             self._over.set_exception(error)
+            return
+        self.screen.end()
+        self.screen.error(self.words("chat.fault", what=f"{type(error).__name__}: {error}"))
 
     def quit(self, code: int = 0) -> None:
         if not self._over.done():
@@ -189,6 +198,7 @@ class Conversation:
         elif text.startswith("!") and text[1:].strip():
             self._start(self._shell(text[1:].strip()))
         else:
+            self._turning = True
             self._start(self.turn(text))
 
     async def turn(self, text: str, *, shown: str = "") -> RunFinished | None:
@@ -199,10 +209,11 @@ class Conversation:
         began = screen.stage.now
         screen.begin(shown or text)
         self.turns.append(len(self.agent.history))
-        if self.session.state.checkpoints is not None:
-            self.session.state.checkpoints.new_task()
+        kept = self.session.state.checkpoints
+        self.tasks.append(kept.new_task() if kept is not None else "")
         finished: RunFinished | None = None
         fold = ResultFold()
+        self._turning = True
         try:
             await self._choose(text)
             parts = expand("\n\n".join([*self.told, text]), self.session)
@@ -227,8 +238,9 @@ class Conversation:
             if event.usage is not None:
                 screen.footer.used = event.usage.total
                 screen.footer.cost = self.total.result().cost_usd
-            if event.message.role == "user" and joined and screen.state.queued:
-                screen.say_user(screen.state.queued.pop(0))
+            if event.message.role == "user" and joined and (said := _said(event.message)) in screen.state.queued:
+                screen.state.queued.remove(said)
+                screen.say_user(said)
         screen.stage.feed(event)
         if isinstance(event, ModelChanged):
             self.show_model()
@@ -245,14 +257,9 @@ class Conversation:
         elif finished.checked:
             screen.dim(self.words("run.checked", what=finished.checked))
         screen.end()
-        waiting = [m.text for m in self.agent.unqueue()]
-        if not waiting:
-            screen.state.queued.clear()
-        elif finished is not None and finished.status == "completed" and not self._over.done():
-            screen.state.queued.clear()
-            asyncio.get_running_loop().call_soon(self.submit, "\n".join(waiting))
-        else:
-            screen.to_draft(waiting)
+        self._turning = False
+        if finished is None or finished.status != "completed":
+            self._go_on(stopped=True)
 
     async def _choose(self, text: str) -> None:
         """Fast, or thinking for a long message; the model is named each time."""
@@ -268,18 +275,36 @@ class Conversation:
     # -- while busy
 
     def _queue(self, text: str) -> None:
-        if text not in self.screen.state.queued:
-            self.screen.state.queued.append(text)
-        self.agent.steer(text)
+        """A message joins the turn that runs; a command, and whatever comes while one runs, waits for the end."""
+        from aicli.commands import _slash
+        from aicli.commands._mentions import expand
+
+        self.screen.state.queued.append(text)
+        if self._turning and not text.startswith("!") and _slash.parse(text) is None:
+            self.agent.steer(Message(role="user", parts=tuple(expand(text, self.session))))
 
     def _take_back(self) -> str:
-        """The last queued message leaves the queue again; "" when it has just joined."""
-        waiting = self.agent.unqueue()
-        for message in waiting[:-1]:
-            self.agent.steer(message)
-        if self.screen.state.queued:
-            self.screen.state.queued.pop()
-        return waiting[-1].text if waiting else ""
+        """The last queued text leaves the queue again; "" when it has just joined."""
+        text = self.screen.state.queued.pop()
+        waiting = self.agent.unqueue() if self._ready else []
+        mine = [m for m in waiting if _said(m) == text]
+        for message in waiting:
+            if not mine or message is not mine[-1]:
+                self.agent.steer(message)
+        return text
+
+    def _go_on(self, *, stopped: bool) -> None:
+        """Nothing runs any more: what waits is next, or is given back unsent."""
+        screen = self.screen
+        waiting = list(screen.state.queued)
+        screen.state.queued.clear()
+        if self._ready:
+            self.agent.unqueue()
+        if stopped:
+            screen.to_draft(waiting)
+        else:
+            for text in waiting:
+                self.submit(text)
 
     def _stop(self) -> None:
         self.screen.stopping()
@@ -316,6 +341,7 @@ class Conversation:
         except asyncio.CancelledError:
             line = self.words("run.stopped", seconds=amounts.seconds(screen.stage.now - began))
             screen.stage.transcript.stopped(line)
+            self._go_on(stopped=True)
         finally:
             self._interrupts.done()
             screen.end()

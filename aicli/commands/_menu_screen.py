@@ -227,7 +227,7 @@ class _Menu:
             style = BOLD + ";" + CYAN if i == self.at else ""
             left: Line = (
                 (f"  {i + 1}  " if columns >= 60 else f"  {i + 1} ", BOLD),
-                (pad_right(cut_middle(_home(folder.path), 30), 22 if columns >= 60 else 0), style),
+                (pad_right(cut_middle(_home(folder.path), 22), 22 if columns >= 60 else 0), style),
                 (("  " + folder.state) if columns >= 60 else "", DIM),
             )
             head.append(sides(left, ((folder.last, DIM),) if folder.last else (), columns))

@@ -221,9 +221,7 @@ class ChatScreen:
         elif not self.state.ready:
             self._hint = self.words("chat.not_ready")
         elif self.state.busy:
-            text = self.editor.take()
-            self.state.queued.append(text)
-            self.calls.queue(text)
+            self.calls.queue(self.editor.take())
         else:
             self.calls.submit(self.editor.take())
 

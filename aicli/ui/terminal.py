@@ -152,6 +152,12 @@ class Terminal:
         """Ctrl-Z: gives the terminal back and stops this program's process group, as the shell expects."""
         self.restore()
         os.kill(0, signal.SIGTSTP)
+        # Where no shell could continue us the signal is dropped, and no SIGCONT will come.
+        asyncio.get_running_loop().call_later(0.1, self._still_here)
+
+    def _still_here(self) -> None:
+        if self._saved is None and not self.gone:
+            self._continued()
 
     def _continued(self) -> None:
         if self._saved is None:

@@ -35,6 +35,7 @@ class Tty:
         self.stream = pyte.ByteStream(self.screen)
         self.raw = b""
         self.exit_code: int | None = None
+        self._text: tuple[object, str] = ((), "")
         self.seen: list[tuple[float, bytes]] = []
         self.fd, child = pty.openpty()
         self._size(columns, rows)
@@ -87,9 +88,10 @@ class Tty:
                 self.exit_code = os.waitstatus_to_exitcode(status)
         return self.exit_code is None
 
-    def until(self, what: str | Callable[[], bool], seconds: float = 15.0) -> None:
-        """Reads until the text is on the screen (or the condition holds). Fails with the screen."""
-        test = (lambda: what in self.text) if isinstance(what, str) else what
+    def until(self, what: str | Callable[[], bool], seconds: float = 20.0) -> None:
+        """Reads until the text is on the screen, or has passed over it since (or the condition holds)."""
+        passed = len(self.screen.history.top)
+        test = (lambda: what in self.text or what in self._passed(passed)) if isinstance(what, str) else what
         end = time.monotonic() + seconds
         while not test():
             if time.monotonic() > end or not (self.pump(0.05) or test()):
@@ -147,13 +149,21 @@ class Tty:
 
     @property
     def text(self) -> str:
-        return "\n".join(self.lines).rstrip()
+        state = (len(self.raw), self.columns, self.rows)
+        if self._text[0] != state:
+            self._text = (state, "\n".join(self.lines).rstrip())
+        return self._text[1]
+
+    def _passed(self, start: int) -> str:
+        """The lines that scrolled off after the first `start` ones."""
+        top = self.screen.history.top
+        rows = [top[i] for i in range(start, len(top))]
+        return "\n".join("".join(row[x].data for x in range(self.screen.columns)).rstrip() for row in rows)
 
     @property
     def scrollback(self) -> list[str]:
         """Everything that ever scrolled off, then the screen."""
-        top = ["".join(row[x].data for x in range(self.screen.columns)).rstrip() for row in self.screen.history.top]
-        return [*top, *self.text.split("\n")]
+        return [*self._passed(0).split("\n"), *self.text.split("\n")]
 
     @property
     def stty_back(self) -> bool:

@@ -32,7 +32,10 @@ def test_cut_fits(text: str, columns: int) -> None:
 
 
 def test_chinese_punctuation_starts_and_ends_no_line() -> None:
-    text = "他说：“我们明天（星期三）去北京，好不好？”她回答：“好！”然后，他们一起走了；路上，遇见了一位老人（八十岁）。" * 3
+    text = (
+        "他说：“我们明天（星期三）去北京，好不好？”她回答：“好！”然后，他们一起走了；路上，遇见了一位老人（八十岁）。"
+        * 3
+    )
     for columns in range(20, 60):
         lines = [plain(line) for line in wrap(((text, ""),), columns)]
         assert not any(line[0] in "，。、；：！？）】》”" for line in lines), lines

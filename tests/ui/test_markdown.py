@@ -66,7 +66,9 @@ def test_no_line_is_wider_than_the_screen(text: str, columns: int) -> None:
 def test_lines_of_a_table_have_one_width(columns: int) -> None:
     stream = MarkdownStream(columns)
     lines = [*stream.feed(SAMPLE), *stream.close()]
-    rows = [line_width(line) for line in lines if plain(line).startswith(("  │ ", "  ├")) and "quote" not in plain(line)]
+    rows = [
+        line_width(line) for line in lines if plain(line).startswith(("  │ ", "  ├")) and "quote" not in plain(line)
+    ]
     assert len(rows) == 5 and len(set(rows)) == 1
 
 

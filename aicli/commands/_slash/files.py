@@ -10,6 +10,7 @@ from aicli.ui.cells import Line, cut_text
 from aicli.ui.display import diff_lines
 from aicli.ui.prompts import asked
 from aicli.ui.theme import BOLD, DIM
+from aicli.workspace.history import NothingToUndo
 
 if TYPE_CHECKING:
     from aicli.commands._chat_types import Chat
@@ -90,9 +91,21 @@ async def rewind(chat: Chat, arguments: str) -> None:
     if not letter:
         return
     if letter == "f":
-        await undo(chat, str(back))
+        await _rewind_files(chat, back)
     chat.agent.rewind(to)
     del chat.turns[-back:]
+    del chat.tasks[-back:]
     chat.screen.footer.turn = len(chat.turns)
     chat.screen.to_draft([said.split("</file>\n")[-1]])
     chat.screen.dim(words("files.rewound"))
+
+
+async def _rewind_files(chat: Chat, back: int) -> None:
+    """Files changed in an earlier run of the session stay: `aicli undo` knows them."""
+    task = chat.tasks[-back] if back <= len(chat.tasks) else ""
+    try:
+        done = await asyncio.to_thread(_checkpoints(chat).rewind, task)
+    except NothingToUndo:
+        chat.screen.dim(chat.words("files.unchanged"))
+        return
+    chat.screen.dim(chat.words("files.undone", n=done.turns, files=", ".join(done.restored) or "-"))

@@ -29,7 +29,9 @@ async def sessions(chat: Chat, arguments: str) -> None:
         if arguments != "all" and one.cwd != str(chat.session.workspace.root):
             continue
         key, n = amounts.ago(time.time() - one.used)
-        rows.append((one.id[:8], chat.words(key, n=n), cut_text(one.name or " ".join(one.task.split()), 40), f"{one.turns}"))
+        rows.append(
+            (one.id[:8], chat.words(key, n=n), cut_text(one.name or " ".join(one.task.split()), 40), f"{one.turns}")
+        )
     if rows:
         table(chat, rows[:20])
     else:

@@ -51,6 +51,7 @@ async def help(chat: Chat, arguments: str) -> None:
 async def clear(chat: Chat, arguments: str) -> None:
     chat.agent.clear()
     chat.turns.clear()
+    chat.tasks.clear()
     chat.told.clear()
     chat.screen.footer.used = chat.screen.footer.turn = 0
     chat.screen.dim(chat.words("talk.cleared"))
