@@ -7,6 +7,7 @@ Records: ["h", path, line, text, matched], ["c", path, count], ["f", path], ["sk
 from __future__ import annotations
 
 import codecs
+import io
 import json
 import os
 import re
@@ -309,7 +310,7 @@ def names(read: Callable[[int], bytes]) -> Iterator[str]:
 
 
 def main() -> int:
-    source, out = open(sys.stdin.fileno(), "rb", closefd=False), sys.stdout
+    source, out = io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False)), sys.stdout
     request = Request(**json.loads(source.readline()))
 
     def write(record: list[object]) -> None:
