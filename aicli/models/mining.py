@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from aicli.content.request import FinishReason, ModelRequest
 from aicli.content.stream import CallDelta, StreamEvent, TextDelta, ThinkingDelta
-from aicli.models.dialects import Parser
 from aicli.models.faults import Asked
+from aicli.models.gate import Gate
 
 _NATIVE = ("api.openai.com", "api.anthropic.com", "googleapis.com")
 """Places whose models never write a call as text: there a call in the text is only talked about."""
 
 
 class Miner:
-    """Feeds text to a Parser and keeps the calls it finds back until the end tells whether they count."""
+    """Feeds text to a Gate and keeps the calls it finds back until the end tells whether they count."""
 
     def __init__(self, request: ModelRequest, asked: Asked) -> None:
         self._tools = () if any(place in asked.url for place in _NATIVE) else request.tools
-        self._parser = Parser(tools=self._tools)
+        self._parser = Gate(self._tools)
         self._found: list[CallDelta] = []
         self._thought: list[str] = []
 
@@ -34,7 +34,7 @@ class Miner:
     def flush(self) -> list[StreamEvent]:
         """Text that was held back, before something else follows it; reading goes on anew."""
         out = self._sift(self._parser.close())
-        self._parser = Parser(tools=self._tools)
+        self._parser = Gate(self._tools)
         return out
 
     def _sift(self, events: list[StreamEvent]) -> list[StreamEvent]:
@@ -69,6 +69,6 @@ class Miner:
         """Some servers leave a call in the reasoning; only marked ones count there, prose about calls does not."""
         if "<" not in text and "[TOOL_CALLS]" not in text:
             return []
-        parser = Parser(tools=self._tools)
+        parser = Gate(self._tools)
         events = [*parser.feed(text), *parser.close()]
         return [e for e in events if isinstance(e, CallDelta)]
