@@ -353,8 +353,8 @@ class Conversation:
             return
         words, turns, calls = self.words, len(self.turns), result.tool_calls
         parts = [
-            words("chat.one_turn") if turns == 1 else words("chat.turns", n=turns),
-            words("run.call") if calls == 1 else words("run.calls", n=calls),
+            words("chat.turns", n=turns),
+            words("run.calls", n=calls),
             words("run.tokens", n=amounts.tokens(result.usage.total)),
             amounts.money(result.cost_usd) if result.cost_usd else "",
         ]

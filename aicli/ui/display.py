@@ -126,7 +126,7 @@ def _exit(display: CommandDisplay, outcome: Outcome, words: Words) -> str:
         return words("call.signal", name=display.signal)
     if display.exit_code:
         return words("call.exit", code=display.exit_code)
-    return display.summary
+    return words("call.lines", n=display.lines) if display.lines else ""
 
 
 def _failure(outcome: Outcome, words: Words) -> str:

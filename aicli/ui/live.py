@@ -26,7 +26,7 @@ def closing_lines(result: RunResult, words: Words, columns: int) -> list[Line]:
         "cancelled": (STOPPED, words("run.stopped", seconds=amounts.seconds(result.seconds))),
         "limited": (FAILED, words("run.limited", why=why)),
     }.get(result.status, (FAILED, words("run.failed", why=why)))
-    calls = words("run.call") if result.tool_calls == 1 else words("run.calls", n=result.tool_calls)
+    calls = words("run.calls", n=result.tool_calls)
     if result.failed_calls:
         calls += (", " if words.language == "en" else "，") + words("run.calls_failed", n=result.failed_calls)
     parts = [said, calls]

@@ -45,7 +45,7 @@ class Transcript:
         self._settled: list[Line] = []
         self._markdown: MarkdownStream | None = None
         self._clean = Sanitiser()
-        self._streamed = False
+        self._streamed = self._thought = False
         self._last_blank = True
         self._thinking: list[str] = []
         self._thinking_since = 0.0
@@ -72,7 +72,7 @@ class Transcript:
             case ModelDelta():
                 self._delta(event.event, now)
             case TurnStarted():
-                self._asked_since, self._streamed, self._note = now, False, ""
+                self._asked_since, self._streamed, self._thought, self._note = now, False, False, ""
             case MessageAdded():
                 self._message(event, now)
             case ToolStarted():
@@ -143,7 +143,7 @@ class Transcript:
                 self._close_text(now)
                 if self._streamed:
                     self.note(self.words("run.restarted"))
-                self._streamed = False
+                self._streamed = self._thought = False
             case _:
                 pass
 
@@ -170,7 +170,7 @@ class Transcript:
         self._writing_call = ""
         if event.message.role != "model":
             return
-        if event.message.thinking and not self._thinking and not self._streamed and not self._markdown:
+        if event.message.thinking and not (self._thinking or self._thought or self._streamed or self._markdown):
             self._thinking.append(sanitise(event.message.thinking))
             self._thinking_since = now - event.seconds
         self._close_thinking(now)
@@ -284,9 +284,11 @@ class Transcript:
         text = "".join(self._thinking).strip()
         self._thinking = []
         self._thinking_clean = Sanitiser()
+        self._thought = True
         if not text:
             return
-        done = self.words("think.done", seconds=amounts.whole_seconds(max(0.0, now - self._thinking_since)))
+        took = max(0.0, now - self._thinking_since)
+        done = self.words("think.done", seconds=amounts.seconds(took) if took < 1 else amounts.whole_seconds(took))
         said = " ".join(text.split())
         self.folds.append((done, text))
         key: Line = ((self.words("fold.key"), DIM),)

@@ -31,7 +31,7 @@ def language_of(setting: str = "auto", environ: Mapping[str, str] | None = None)
 
 
 class Words:
-    """`words("section.name", n=3)` is the message with its values put in."""
+    """`words("section.name", n=3)` is the message with its values put in; for n=1 `section.name_one` where there is one."""
 
     def __init__(self, language: str = "auto") -> None:
         self.use(language)
@@ -43,4 +43,6 @@ class Words:
 
     def __call__(self, key: str, /, **values: Any) -> str:
         text = self._messages[key]
+        if values.get("n") == 1:
+            text = self._messages.get(key + "_one", text)
         return text.format(**values) if values else text

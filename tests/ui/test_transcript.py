@@ -9,9 +9,10 @@ import pytest
 
 from aicli.content.events import AgentEvent, MessageAdded, ModelDelta, Outcome, RunFinished, ToolProgress, TurnStarted
 from aicli.content.messages import Message
+from aicli.content.parts import FunctionCallPart, ThinkingPart
 from aicli.content.results import ToolResult
 from aicli.content.run_result import ResultFold
-from aicli.content.stream import TextDelta, ThinkingDelta
+from aicli.content.stream import CallDelta, TextDelta, ThinkingDelta
 from aicli.ui.cells import Line, line_width, plain
 from aicli.ui.live import closing_lines
 from aicli.ui.screen import Screen
@@ -158,3 +159,16 @@ def test_the_last_line_agrees_with_how_it_ended() -> None:
 def test_an_answer_that_was_not_streamed_is_shown() -> None:
     lines = lines_of((0, MessageAdded(message=Message.model("**Hello** there"))))
     assert [plain(line) for line in lines] == ["  Hello there"]
+
+
+def test_a_thought_before_a_call_is_shown_once() -> None:
+    """The call's first piece ends the thought; the whole message tells of it again."""
+    call = FunctionCallPart(id="1", name="ls", args={})
+    message = Message(role="model", parts=(ThinkingPart(text="Look first."), call))
+    lines = lines_of(
+        (0.0, TurnStarted(n=1)),
+        (0.1, ModelDelta(event=ThinkingDelta("Look first."))),
+        (0.4, ModelDelta(event=CallDelta(0, id="1", name="ls", args_json="{}"))),
+        (0.5, MessageAdded(message=message)),
+    )
+    assert [plain(line).split(" — ")[0] for line in lines] == ["◆ thought 0.4 s"]
