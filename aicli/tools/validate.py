@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ValidationError
 
 from aicli.content.coerce import coerce
-from aicli.content.parts import FunctionCallPart
+from aicli.content.parts import FunctionCallPart, JsonObject
 from aicli.tools.base import Tool
 from aicli.tools.schema import json_schema
 
@@ -16,13 +16,14 @@ class BadArguments(Exception):
 
 def validated(tool: Tool, call: FunctionCallPart) -> BaseModel:
     """Raises BadArguments."""
-    if call.raw:
+    repaired = _repaired(tool, call.raw) if call.raw else None
+    if call.raw and repaired is None:
         excerpt = call.raw if len(call.raw) <= 200 else call.raw[:200] + "…"
         raise BadArguments(
             f"the arguments of {tool.name} are not a JSON object: {excerpt!r}. "
             f"Call it again with {{{_wanted(tool)}}} as valid JSON"
         )
-    args = dict(call.args)
+    args = dict(call.args if repaired is None else repaired)
     if tool.adapt:
         args = tool.adapt(args)
     args = coerce(args, json_schema(tool.params), tool.param_aliases)
@@ -31,6 +32,12 @@ def validated(tool: Tool, call: FunctionCallPart) -> BaseModel:
     except ValidationError as e:
         problems = "; ".join(_problem(item) for item in e.errors()[:5])
         raise BadArguments(f"{tool.name}: {problems}. Parameters: {_wanted(tool)}") from e
+
+
+def _repaired(tool: Tool, raw: str) -> JsonObject | None:
+    from aicli.models.dialects import repaired_arguments  # only broken arguments pay for the parser
+
+    return repaired_arguments(raw, tool.spec())
 
 
 def _problem(item: object) -> str:

@@ -106,3 +106,11 @@ def test_a_folder_of_tools_is_loaded_and_a_broken_file_named(tmp_path) -> None: 
     registry.load_folder(tmp_path)
     assert [t.name for t in registry] == ["count_lines"]
     assert "broken.py" in registry.problems[0]
+
+
+def test_broken_json_is_repaired_only_where_it_then_fits() -> None:
+    fixed = validated(take, FunctionCallPart(id="1", name="take", raw='{"path": "x", "limit": 3,}'))
+    assert (fixed.path, fixed.limit) == ("x", 3)  # type: ignore[attr-defined]
+    for raw in ('{"path": "x', '{"limit": 3,}', "path x"):
+        with pytest.raises(BadArguments):
+            validated(take, FunctionCallPart(id="1", name="take", raw=raw))
