@@ -156,13 +156,14 @@ def _state(
         checkpoints=Checkpoints(
             paths.state_folder() / "checkpoints", workspace, session_id, limit_mb=settings.sessions.undo_mb
         ),
-        memory=None if options.bare else MemoryStore(paths.config_folder() / "memory.md", project),
+        memory=None if options.bare else MemoryStore(paths.config_folder() / "memory.md", project, session=session_id),
         sandbox=box,
         jobs=Jobs(),
         shell=settings.shell,
         web=settings.web,
         session_id=session_id,
         offline=settings.offline,
+        extra={"trusted": trusts},
     )
 
 
