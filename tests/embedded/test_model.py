@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
+import sys
 import time
 from contextlib import aclosing
 from pathlib import Path
@@ -17,6 +19,7 @@ from aicli.errors import ConfigError, InputError
 from aicli.models.embedded import engine, grammar
 from aicli.models.embedded.engine import Engine
 from aicli.models.providers.embedded import EmbeddedModel
+from tests.e2e.process import environment
 from tests.embedded.test_steps import TOOLS, exchange
 
 pytestmark = pytest.mark.timeout(600)
@@ -166,3 +169,37 @@ def _words(body: str) -> list[str]:
 
     plain = re.sub(r'"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]', " ", body)
     return re.findall(r"[a-z]\w*", plain)
+
+
+@pytest.mark.embedded
+@pytest.mark.soak
+def test_the_engine_ends_with_a_program_that_is_killed(embedded_cache: Path) -> None:
+    script = """
+import asyncio, sys
+from pathlib import Path
+from aicli.models.providers.embedded import EmbeddedModel
+model = EmbeddedModel(Path(sys.argv[1]))
+asyncio.run(model.warm())
+print(model._engine._child.pid, flush=True)
+sys.stdin.read()
+"""
+    command = [sys.executable, "-c", script, str(embedded_cache)]
+    program = subprocess.Popen(command, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert program.stdout is not None and program.stdin is not None
+    engine_pid = int(program.stdout.readline())
+    program.kill()
+    program.wait()
+    program.stdout.close()
+    program.stdin.close()
+    until = time.monotonic() + 30
+    while _alive(engine_pid):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text("ascii", "replace").rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
