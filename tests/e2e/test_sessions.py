@@ -177,18 +177,18 @@ def test_a_sub_agent_stands_in_the_log_and_the_stream_under_its_call(here: Calla
         if body["messages"][-1]["role"] == "tool":
             return [
                 text("the report" if "look around" in said and "delegate it" not in said else "the end"),
-                usage(40, 2),
+                usage(9_000, 2),
             ]
         if "delegate it" in said:
-            return [call("agent", _id="p1", type="explore", task="look around"), usage(40, 2)]
-        return [call("ls", path="."), usage(40, 2)]
+            return [call("agent", _id="p1", type="explore", task="look around"), usage(9_000, 2)]
+        return [call("ls", path="."), usage(9_000, 2)]
 
     with ModelServer([reply] * 4) as server:
         args = ("--session-id", "s", "--output-format", "stream-json")
         ran = here("agent", "run", "general", "delegate it", *args, server=server)
         assert server.violations == []
     result = ran.result("stream-json")
-    assert result["result"] == "the end" and result["num_turns"] == 2 and result["usage"]["input_tokens"] == 160
+    assert result["result"] == "the end" and result["num_turns"] == 2 and result["usage"]["input_tokens"] == 36_000
     nested = [line for line in ran.lines if line.get("parent_tool_use_id") == "p1"]
     assert [line["type"] for line in nested] == ["user", "assistant", "user", "assistant"]
     restored = store().load("s")
