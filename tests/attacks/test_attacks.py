@@ -14,27 +14,28 @@ from pathlib import Path
 import pytest
 
 from tests.attacks.run import CASES, run_case
-from tests.support.counts import count
+from tests.support.counts import count, soaking
 from tests.support.figures import figure
 
 ROOT = Path(__file__).parent.parent.parent
 NEEDS_BWRAP = {"D23", "D24", "D25", "D28"}
 no_bwrap = not shutil.which("bwrap")
 OTHER = 65534
+WHOLE_RUNS = {"D29", "D30", "D34", "D41", "D42", "D45", "D46"}
+"""Cases that start the whole program several times: as another user only in the long run."""
+
 pytestmark = pytest.mark.timeout(count(120, 2_400))
 
 
 @pytest.mark.parametrize("name", sorted(CASES))
-def test_attack(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_attack(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if name in NEEDS_BWRAP and no_bwrap:
         pytest.skip("bubblewrap is not installed")
     for variable in ("HOME", *(f"XDG_{p}_HOME" for p in ("CONFIG", "STATE", "CACHE", "DATA"))):
         monkeypatch.setenv(variable, "")
     monkeypatch.chdir(tmp_path)
     site = run_case(name, tmp_path / "site")
-    with capsys.disabled():
-        if os.environ.get("AICLI_SHOW_ATTACKS"):
-            print(f"\n{name}: {site.tally}", end="")
+    print(f"{name}: {site.tally}")  # pytest -rP shows it
     assert site.tally.escaped == []
     assert site.tally.tried
 
@@ -61,7 +62,7 @@ def as_other() -> dict[str, dict[str, object]]:
         pytest.skip("no Python that another user can run has what the tests need")
     folder = Path(tempfile.mkdtemp(prefix="attacks-"))
     os.chown(folder, OTHER, OTHER)
-    names = [n for n in sorted(CASES) if not (n in NEEDS_BWRAP and no_bwrap)]
+    names = [n for n in sorted(CASES) if not (n in NEEDS_BWRAP and no_bwrap) and (soaking() or n not in WHOLE_RUNS)]
     try:
         words = [*become, python, "-m", "tests.attacks.run", str(folder), *names]
         done = subprocess.run(words, env=environ, cwd=folder, capture_output=True, text=True, timeout=count(110, 2_300))
@@ -81,5 +82,8 @@ def as_other() -> dict[str, dict[str, object]]:
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_attack_as_another_user(name: str, as_other: dict[str, dict[str, object]]) -> None:
     if name not in as_other:
-        pytest.skip("bubblewrap is not installed")
+        pytest.skip(
+            "starts the whole program: run by make soak" if name in WHOLE_RUNS else "bubblewrap is not installed"
+        )
+    print(f"{name}: {as_other[name]['line']}")
     assert as_other[name]["escaped"] == []
