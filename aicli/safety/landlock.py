@@ -10,6 +10,10 @@ import signal
 import struct
 import sys
 
+TYPE_CHECKING = False  # the typing module takes as long to load as all else here
+if TYPE_CHECKING:
+    from typing import Any
+
 LEAST = 4
 """The Landlock version with rules for the network."""
 
@@ -22,7 +26,7 @@ _NO_NEW_PRIVS, _SUBREAPER, _DROP_BOUND, _SECUREBITS, _SECCOMP, _DUMPABLE = 38, 3
 _NO_ROOT = 0b101111
 
 
-def _libc():  # type: ignore[no-untyped-def]
+def _libc() -> tuple[Any, Any]:
     import ctypes
 
     return ctypes, ctypes.CDLL(None, use_errno=True)
@@ -63,7 +67,7 @@ def _restrict(rules: list[tuple[str, str]], network: bool) -> None:
     os.close(ruleset)
 
 
-def _drop_capabilities(libc, ctypes) -> None:  # type: ignore[no-untyped-def]
+def _drop_capabilities(libc: Any) -> None:
     for capability in range(64):
         libc.prctl(_DROP_BOUND, capability, 0, 0, 0)
     libc.prctl(_SECUREBITS, _NO_ROOT, 0, 0, 0)
@@ -71,7 +75,7 @@ def _drop_capabilities(libc, ctypes) -> None:  # type: ignore[no-untyped-def]
     libc.capset(header, struct.pack("6I", 0, 0, 0, 0, 0, 0))
 
 
-def _filter(libc, ctypes, code: bytes) -> None:  # type: ignore[no-untyped-def]
+def _filter(libc: Any, ctypes: Any, code: bytes) -> None:
     memory = ctypes.create_string_buffer(code, len(code))
     program = struct.pack("HxxxxxxQ", len(code) // 8, ctypes.addressof(memory))
     if libc.prctl(_SECCOMP, 2, program, 0, 0) != 0:
@@ -85,7 +89,7 @@ def _become(rules: list[tuple[str, str]], network: bool, code: bytes, cwd: str, 
         os.chdir(cwd)
         libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0)
         _restrict(rules, network)
-        _drop_capabilities(libc, ctypes)
+        _drop_capabilities(libc)
         if code:
             _filter(libc, ctypes, code)
         os.execvp(argv[0], argv)
@@ -139,9 +143,10 @@ def main(words: list[str]) -> None:
     status = os.waitpid(child, 0)[1]
     _reap_all()
     if os.WIFSIGNALED(status):
-        number = os.WTERMSIG(status)
-        signal.signal(number, signal.SIG_DFL) if number not in (signal.SIGKILL, signal.SIGSTOP) else None
-        os.kill(os.getpid(), number)
+        deadly = os.WTERMSIG(status)
+        if deadly not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(deadly, signal.SIG_DFL)
+        os.kill(os.getpid(), deadly)
     os._exit(os.waitstatus_to_exitcode(status) if os.WIFEXITED(status) else 1)
 
 
