@@ -11,11 +11,12 @@ from aicli import paths, settings_load
 from aicli.agents.agent import Agent
 from aicli.agents.prompt import context_files
 from aicli.agents.registry import AgentRegistry
+from aicli.agents.spec import AgentSpec
 from aicli.assembly import make_agent
 from aicli.clean import Redactor
 from aicli.content.events import RetryScheduled
 from aicli.content.kinds import PermissionMode
-from aicli.errors import UsageError
+from aicli.errors import TrustError, UsageError
 from aicli.models.orchestrator import MultiModelOrchestrator
 from aicli.safety import sandbox as sandboxes
 from aicli.safety import trust
@@ -99,14 +100,29 @@ async def build(loaded: Loaded, host: Host, options: RunOptions) -> Session:
         log=log,
         restored=restored,
     )
-    spec = options.spec or session.agents.get(options.agent or (restored.agent if restored else "") or "general")
     try:
+        spec = options.spec or _spec(
+            session, trusts, options.agent or (restored.agent if restored else "") or "general"
+        )
         session.agent = await make_agent(session, spec, list(restored.history) if restored else [])
     except BaseException:
         await session.close()
         raise
     built.append(session)
     return session
+
+
+def _spec(session: Session, trusts: bool, name: str) -> AgentSpec:
+    """Raises UsageError, or TrustError when the agent is one of a folder that is not trusted."""
+    try:
+        return session.agents.get(name)
+    except UsageError:
+        file = paths.project_folder(session.workspace.root) / "agents" / f"{name}.md"
+        if trusts or "/" in name or not file.is_file():
+            raise
+        raise TrustError(
+            f"the agent {name!r} is this folder's own, and the folder is not trusted", hint="Say --trust"
+        ) from None
 
 
 def _orchestrator(settings: Settings, keys: Keys, options: RunOptions, built: list[Session]) -> MultiModelOrchestrator:

@@ -6,8 +6,8 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
@@ -34,13 +34,17 @@ from aicli.content.parts import ContentPart, JsonObject, TextPart
 from aicli.content.request import ModelRequest, Thinking
 from aicli.content.run_result import ResultFold, RunResult
 from aicli.content.stream import new_id
-from aicli.errors import AicliError, LimitReached, LoopDetected, PermissionRefused, SchemaFailed
+from aicli.errors import AicliError, LimitReached, LoopDetected, PermissionRefused
+from aicli.late import dataclass
 from aicli.models.base import Model
 from aicli.tools.base import Tool
 from aicli.tools.base import tool as as_tool
 from aicli.tools.executor import LocalExecutor
 from aicli.tools.host import Host
 from aicli.tools.state import RunState
+
+if TYPE_CHECKING:
+    from aicli.models.orchestrator import MultiModelOrchestrator
 
 SUMMARISE = (
     "Summarise the conversation above for yourself, so that the work can go on without it: the person's task word for "
@@ -99,6 +103,7 @@ class Agent:
         self._meter = Meter()
         self._inner: asyncio.Task[None] | None = None
         self._cancel_code = 130
+        self._named: tuple[MultiModelOrchestrator, str] | None = None
         self._emit: Emit = self._to_sinks
         self.spending = self.budget or Budget(self.limits)
 
@@ -139,7 +144,21 @@ class Agent:
 
     def run_sync(self, task: str, *, output: type[BaseModel] | JsonObject | None = None) -> RunResult:
         """`run` for code without an event loop. Blocks. Raises RuntimeError inside a running loop."""
-        return asyncio.run(self.run(task, output=output))
+
+        async def whole() -> RunResult:
+            try:
+                return await self.run(task, output=output)
+            finally:
+                await self.close()
+
+        return asyncio.run(whole())
+
+    async def close(self) -> None:
+        """Closes the connections of a model that was named by a string; the next run opens them anew."""
+        if self._named is not None:
+            orchestrator, self.model = self._named
+            self._named = None
+            await orchestrator.close()
 
     async def stream(
         self, task: str | Sequence[ContentPart], *, output: type[BaseModel] | JsonObject | None = None
@@ -210,7 +229,9 @@ class Agent:
         if isinstance(model, str):
             from aicli.models.orchestrator import MultiModelOrchestrator  # only for agents named by a string
 
-            model = self.model = [await MultiModelOrchestrator.from_environment().resolve(model or self.role)]
+            orchestrator = MultiModelOrchestrator.from_environment()
+            self._named = (orchestrator, model)
+            model = self.model = [await orchestrator.resolve(model or self.role)]
         return [model] if not isinstance(model, Sequence) else [m for m in model if not isinstance(m, str)]
 
     def _to_sinks(self, event: AgentEvent) -> None:
@@ -225,7 +246,7 @@ class Agent:
         compact_tools = asker.model.info.profile != "full"
         offered = [t for t in self.executor.tools if not (compact_tools and t.full_only)]
         specs = tuple(t.spec(compact_tools) for t in offered)
-        native = schema if schema is not None and not specs else None
+        native = schema if not specs or asker.model.info.schema == "tools" else None
         request = ModelRequest(
             system=self.instructions + (answer.instruction(schema) if schema is not None else ""),
             tools=specs,
@@ -315,7 +336,10 @@ class Agent:
         check = await self._verified(asker, talk, emit, effects) if self.spec.verify else None
         if check is not None:
             reply = self.history[-1]
-        value = await self._structured(reply, schema, asker, talk) if schema is not None else None
+        value = None
+        if schema is not None:
+            again = partial(run_loop, asker, self.executor, talk)
+            value = await answer.structured(reply, schema, talk, again)
         if self.strict and (fault := self._first_fault(start)):
             raise PermissionRefused(f"--strict: {fault}")
         text = self._last_text()
@@ -350,19 +374,6 @@ class Agent:
             await run_loop(asker, self.executor, talk)
             check = await run_check(command, self.executor, emit)
         return check
-
-    async def _structured(self, reply: Message, schema: JsonObject, asker: Asker, talk: Conversation) -> Any:
-        """The answer as a value that fits; asks again with the fault named. Raises SchemaFailed."""
-        talk.request = talk.request.model_copy(update={"tools": (), "output_schema": schema})
-        for n in range(answer.RE_ASKS + 1):
-            try:
-                return answer.checked(reply.text, schema)
-            except SchemaFailed as e:
-                if n == answer.RE_ASKS:
-                    raise
-                talk.add(Message.user(f"That does not fit the schema: {e}. Answer again with the JSON value alone."))
-                reply = await run_loop(asker, self.executor, talk)
-        raise AssertionError("the loop returns or raises")
 
     def _last_text(self) -> str:
         for message in reversed(self.history):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from pydantic import BaseModel
 
+from aicli.agents.loop import Conversation
+from aicli.content.messages import Message
 from aicli.content.parts import JsonObject
 from aicli.errors import SchemaFailed
 from aicli.tools.schema import json_schema
@@ -42,3 +45,19 @@ def checked(text: str, schema: JsonObject) -> Any:
         where = "/".join(str(p) for p in error.absolute_path) or "the answer"
         raise SchemaFailed(f"{where}: {error.message[:300]}")
     return value
+
+
+async def structured(
+    reply: Message, schema: JsonObject, talk: Conversation, again: Callable[[], Awaitable[Message]]
+) -> Any:
+    """The answer as a value that fits; asks again with the fault named. Raises SchemaFailed."""
+    talk.request = talk.request.model_copy(update={"tools": (), "output_schema": schema})
+    for n in range(RE_ASKS + 1):
+        try:
+            return checked(reply.text, schema)
+        except SchemaFailed as e:
+            if n == RE_ASKS:
+                raise
+            talk.add(Message.user(f"That does not fit the schema: {e}. Answer again with the JSON value alone."))
+            reply = await again()
+    raise AssertionError("the loop returns or raises")

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from aicli.agents.limits import Budget, wall_time_reached
 from aicli.content.events import (
@@ -32,6 +32,7 @@ from aicli.errors import (
     Refused,
     StreamCut,
 )
+from aicli.late import dataclass
 from aicli.models.base import Model
 
 Emit = Callable[[AgentEvent], None]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from aicli.content.parts import FunctionCallPart, FunctionResponsePart
 from aicli.content.request import Usage
 from aicli.errors import LimitReached, LoopDetected
+from aicli.late import dataclass
 
 
 @dataclass(frozen=True)

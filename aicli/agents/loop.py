@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from aicli.agents import constrained
@@ -16,6 +16,7 @@ from aicli.content.messages import Message, refusal
 from aicli.content.parts import FunctionCallPart, FunctionResponsePart, TextPart
 from aicli.content.request import FinishReason, ModelRequest
 from aicli.errors import ContextTooLong, MalformedReply, ModelError
+from aicli.late import dataclass
 from aicli.tools.executor import Interrupted
 
 CUT = "not run: the reply was cut at the output limit before this call was whole. Make it shorter, or split it"

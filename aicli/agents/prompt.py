@@ -6,13 +6,13 @@ import datetime
 import os
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import resources
 from itertools import islice
 from pathlib import Path
 
 from aicli.agents.context import tokens
 from aicli.agents.spec import AgentSpec
+from aicli.late import dataclass
 
 CONTEXT_NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursorrules")
 SNAPSHOT_ENTRIES = 60

@@ -6,13 +6,13 @@ import json
 import re
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from aicli.agents.loop import Executor
 from aicli.content.events import AgentEvent, Outcome, ToolFinished
 from aicli.content.parts import FunctionCallPart
 from aicli.content.stream import new_id
+from aicli.late import dataclass
 
 LIMIT_SECONDS = 600
 

@@ -6,7 +6,6 @@ import asyncio
 import inspect
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
@@ -16,6 +15,7 @@ from aicli.content.kinds import ToolKind
 from aicli.content.messages import refusal
 from aicli.content.parts import FunctionCallPart, FunctionResponsePart, InlineDataPart, TextPart
 from aicli.content.results import ToolResult
+from aicli.late import dataclass
 from aicli.tools.base import Tool, ToolContext, ToolFailed
 from aicli.tools.host import HeadlessHost, Host
 from aicli.tools.permit import Permit, Policy, Refused, StopTurn
@@ -81,7 +81,7 @@ class LocalExecutor:
         Raises Interrupted (with all answers) on cancellation or when the person stops the turn.
         """
         answers = {call.id: refusal(call, CANCELLED) for call in calls}
-        started: dict[str, FunctionCallPart] = {}
+        started: dict[str, tuple[FunctionCallPart, _Clock]] = {}
         try:
             for batch in self._batches(calls):
                 if len(batch) == 1:
@@ -120,25 +120,29 @@ class LocalExecutor:
         return batches
 
     def _close_open(
-        self, started: dict[str, FunctionCallPart], answers: dict[str, FunctionResponsePart], emit: Emit
+        self, started: dict[str, tuple[FunctionCallPart, _Clock]], answers: dict[str, FunctionResponsePart], emit: Emit
     ) -> None:
-        for call in started.values():
+        for call, clock in started.values():
             result = ToolResult.of(answers[call.id].text or CANCELLED, is_error=True)
-            emit(ToolFinished(call_id=call.id, name=call.name, result=result, outcome=Outcome.CANCELLED))
+            emit(
+                ToolFinished(
+                    call_id=call.id, name=call.name, result=result, outcome=Outcome.CANCELLED, seconds=clock.seconds
+                )
+            )
 
     async def _answer(
         self,
         call: FunctionCallPart,
         answers: dict[str, FunctionResponsePart],
-        started: dict[str, FunctionCallPart],
+        started: dict[str, tuple[FunctionCallPart, _Clock]],
         emit: Emit,
     ) -> None:
         tool = self.registry.get(call.name)
         title = tool.title_of(call.args) if tool else call.name
         kind = tool.kind.value if tool and isinstance(tool.kind, ToolKind) else "other"
         emit(ToolStarted(call=call, title=title, kind=kind, tool=tool.name if tool else ""))
-        started[call.id] = call
         clock = _Clock()
+        started[call.id] = (call, clock)
         try:
             result, outcome = await self._outcome(call, emit, clock)
         except StopTurn as stop:
