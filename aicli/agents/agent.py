@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
