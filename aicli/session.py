@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from aicli.agents.agent import Agent
@@ -11,6 +11,7 @@ from aicli.agents.registry import AgentRegistry
 from aicli.agents.spec import AgentSpec
 from aicli.clean import Redactor
 from aicli.content.kinds import PermissionMode
+from aicli.late import dataclass
 from aicli.models.base import Model, ModelInfo
 from aicli.models.orchestrator import MultiModelOrchestrator
 from aicli.safety.policy import Policy

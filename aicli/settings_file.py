@@ -7,11 +7,12 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from aicli.errors import ConfigError
+from aicli.late import dataclass
 
 _HEADER = re.compile(r"^\s*\[\s*([^\[\]#]+?)\s*\]")
 _ASSIGN = re.compile(r"""^\s*([A-Za-z0-9_.\-"' ]+?)\s*=""")

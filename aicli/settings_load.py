@@ -7,7 +7,7 @@ import json
 import os
 import typing
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from pydantic.fields import FieldInfo
 from aicli import paths
 from aicli.content.kinds import PermissionMode
 from aicli.errors import ConfigError, UsageError
+from aicli.late import dataclass
 from aicli.settings import Settings
 from aicli.settings_file import SettingsFile, closest, nested, read
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from aicli.content.events import AgentEvent, ToolFinished
 from aicli.content.parts import FunctionCallPart
+from aicli.late import dataclass
 from aicli.models.scripted import ScriptedModel
 from aicli.runtime import RunOptions, build, load
 from aicli.tools.host import Approval, ApprovalRequest, Question

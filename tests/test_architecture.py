@@ -13,7 +13,7 @@ PACKAGE = ROOT / "aicli"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 LEVELS = [
-    {"errors", "paths", "clean"},
+    {"errors", "paths", "clean", "late"},
     {"content"},
     {"models", "workspace", "settings", "settings_file", "settings_load", "settings_text"},
     {"safety"},
@@ -27,7 +27,7 @@ LEVELS = [
 ]
 LEVEL = {name: n for n, names in enumerate(LEVELS) for name in names}
 TOGETHER = [{"settings", "settings_file", "settings_load", "settings_text"}, {"session", "assembly", "runtime"}]
-UI_MAY = {"errors", "paths", "clean", "content", "ui", "tools.host", "workspace.ignore"}
+UI_MAY = {"errors", "paths", "clean", "late", "content", "ui", "tools.host", "workspace.ignore"}
 
 
 def name_of(file: Path) -> str:

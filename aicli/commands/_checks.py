@@ -7,13 +7,13 @@ import shutil
 import ssl
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
 from aicli import paths
 from aicli.errors import AicliError, ConfigError
+from aicli.late import dataclass
 from aicli.models.base import Model
 from aicli.models.orchestrator import MultiModelOrchestrator
 from aicli.models.probe import Probed, probe

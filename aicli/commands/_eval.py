@@ -10,7 +10,6 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import Field, ValidationError
@@ -21,6 +20,7 @@ from aicli.commands._listing import dumped
 from aicli.content.parts import Value
 from aicli.content.run_result import RunResult
 from aicli.errors import AicliError, InputError, UsageError
+from aicli.late import dataclass
 from aicli.runtime import RunOptions
 from aicli.safety.secrets import child_environ
 from aicli.tools.host import HeadlessHost

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from aicli.content.run_result import RunResult
+from aicli.late import dataclass
 
 SCHEMA_VERSION = 1
 

@@ -6,13 +6,14 @@ import asyncio
 import os
 import sys
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any
 
 from aicli import paths, runtime
 from aicli.commands._listing import dumped
 from aicli.errors import AicliError, ConfigError, UsageError
+from aicli.late import dataclass
 from aicli.models import registry
 from aicli.models.embedded import cache
 from aicli.models.embedded.pull import pull

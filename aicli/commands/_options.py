@@ -8,13 +8,14 @@ import inspect
 import re
 import signal
 from collections.abc import Callable, Iterator
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from aicli.errors import InputError, UsageError
+from aicli.late import dataclass
 
 if TYPE_CHECKING:
     from aicli.runtime import RunOptions

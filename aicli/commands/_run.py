@@ -8,7 +8,7 @@ import functools
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import FrameType
 from typing import Any
 
@@ -20,6 +20,7 @@ from aicli.commands._pull_offer import built
 from aicli.commands._task import task_text
 from aicli.content.run_result import RunResult
 from aicli.errors import AicliError, InputError, UsageError
+from aicli.late import dataclass
 from aicli.safety import trust
 from aicli.sessions.log import new_id, valid_id
 from aicli.sessions.store import SessionStore

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from aicli import settings_file, settings_load
 from aicli.errors import ConfigError, UsageError
+from aicli.late import dataclass
 from aicli.ui.cells import Line, pad_right
 from aicli.ui.prompts import asked
 from aicli.ui.theme import BOLD, DIM

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from aicli.content.request import ModelRequest, Usage
 from aicli.content.stream import StreamEvent
+from aicli.late import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ import json
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -23,6 +22,7 @@ from aicli.errors import (
     RateLimited,
     ServerFailed,
 )
+from aicli.late import dataclass
 
 
 @dataclass(frozen=True, slots=True)

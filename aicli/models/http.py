@@ -8,11 +8,12 @@ import ssl
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, Protocol
 from urllib.parse import urljoin, urlsplit
 
 from aicli.errors import BadRequest, ConfigError, ConnectFailed, MalformedReply, ModelError, ModelTimeout, StreamCut
+from aicli.late import dataclass
 from aicli.models import plain
 from aicli.models.faults import Asked, from_status
 from aicli.models.proxies import proxy_for

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from aicli.content.events import RetryScheduled
 from aicli.errors import AuthFailed, ConfigError, ModelError, NetworkFailed, NoModelForRole
+from aicli.late import dataclass
 from aicli.models import registry
 from aicli.models.base import Embedder, Model, ModelInfo
 from aicli.models.choice import installed_instead

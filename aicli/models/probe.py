@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import time
 from contextlib import aclosing
-from dataclasses import dataclass
 
 from aicli.content.messages import Message
 from aicli.content.parts import InlineDataPart, TextPart
 from aicli.content.request import ModelRequest, ToolSpec
 from aicli.content.stream import Assembler
 from aicli.errors import ModelError, StreamCut
+from aicli.late import dataclass
 from aicli.models.base import Embedder, Model
 
 _RED = (

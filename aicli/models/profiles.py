@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from aicli.content.parts import JsonObject
+from aicli.late import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from aicli.content.events import RetryScheduled
+from aicli.late import dataclass
 from aicli.models.base import Embedder, Model, ModelInfo
 from aicli.models.faults import Asked
 from aicli.models.http import Http

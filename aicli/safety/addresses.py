@@ -7,8 +7,9 @@ import ipaddress
 import re
 import socket
 from collections.abc import Iterable
-from dataclasses import dataclass
 from urllib.parse import quote, urlsplit, urlunsplit
+
+from aicli.late import dataclass
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from aicli.late import dataclass
 from aicli.workspace.protected import SECRETS
 
 PathCheck = Callable[[str], bool]

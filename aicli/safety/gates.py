@@ -6,10 +6,10 @@ import os
 import re
 import stat
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from aicli import paths
+from aicli.late import dataclass
 from aicli.safety.rules import Rule
 from aicli.safety.shell_parts import Part
 from aicli.safety.wrappers import name_of

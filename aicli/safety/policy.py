@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
 from aicli.content.kinds import PermissionMode, ToolKind, Verdict
 from aicli.content.parts import JsonObject
+from aicli.late import dataclass
 from aicli.safety import gates, suggest
 from aicli.safety.gates import Target
 from aicli.safety.rules import READS, Rule, RuleSet, host_of, parse_rule, paths_of

@@ -8,9 +8,9 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
+from aicli.late import dataclass
 from aicli.safety.confined import Sandbox
 from aicli.safety.secrets import child_environ
 

@@ -7,7 +7,6 @@ import os
 import re
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -17,6 +16,7 @@ import pathspec
 from aicli.content.kinds import ToolKind
 from aicli.content.parts import JsonObject
 from aicli.errors import ConfigError
+from aicli.late import dataclass
 from aicli.safety.wrappers import Word, name_of
 
 READS = ("read_file", "read_many_files", "grep", "glob", "ls")

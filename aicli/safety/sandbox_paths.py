@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from aicli import paths
+from aicli.late import dataclass
 
 HIDDEN = ("/home", "/root", "/run", "/var/tmp", "/media", "/mnt")
 PROTECTED_FOLDERS = (".git", ".aicli", ".vscode", ".idea")

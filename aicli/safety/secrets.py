@@ -7,12 +7,13 @@ import re
 import stat
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from aicli.errors import ConfigError
+from aicli.late import dataclass
 from aicli.paths import config_folder, private_folder
 
 SYSTEM_PATH = "/usr/bin:/bin"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from aicli.late import dataclass
 from aicli.safety.wrappers import Word, inner
 
 if TYPE_CHECKING:

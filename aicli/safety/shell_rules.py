@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from aicli.late import dataclass
 from aicli.safety.allowlist import checked
 from aicli.safety.lexer import Joiner, Simple, lex
 from aicli.safety.secrets import SYSTEM_PATH

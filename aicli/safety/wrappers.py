@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from aicli.late import dataclass
 
 Word = str | None
 """A word of a command; None where its value is only known when it runs."""

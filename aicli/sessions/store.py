@@ -8,7 +8,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from aicli.content.events import (
 from aicli.content.messages import Message, answered
 from aicli.content.results import Task, TasksDisplay
 from aicli.errors import InputError
+from aicli.late import dataclass
 from aicli.sessions.log import SUFFIX, encoded, new_id, valid_id
 
 OPENING = 1 << 20

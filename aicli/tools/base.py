@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, overload
 
 from pydantic import BaseModel
@@ -15,6 +15,7 @@ from aicli.content.kinds import ToolKind
 from aicli.content.parts import JsonObject
 from aicli.content.request import ToolSpec
 from aicli.content.results import Display, ToolResult
+from aicli.late import dataclass
 from aicli.tools.host import HeadlessHost, Host
 from aicli.tools.schema import params_model, spoken_schema
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from aicli.late import dataclass
 from aicli.tools.base import ToolFailed
 from aicli.tools.files import shown
 from aicli.workspace.closest import Region, closest, holds_numbers

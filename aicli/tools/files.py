@@ -7,9 +7,9 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from aicli.content.results import DiffDisplay, ToolResult
+from aicli.late import dataclass
 from aicli.tools.base import ToolContext, ToolFailed
 from aicli.workspace.diff import diff_bytes
 from aicli.workspace.entries import FileVersion, digest

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, Protocol
 
 from aicli.content.parts import FunctionCallPart, JsonObject
 from aicli.content.results import Display
+from aicli.late import dataclass
 
 
 @dataclass(frozen=True, slots=True)

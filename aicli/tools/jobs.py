@@ -8,9 +8,9 @@ import shutil
 import time
 import uuid
 import weakref
-from dataclasses import dataclass
 from pathlib import Path
 
+from aicli.late import dataclass
 from aicli.paths import state_folder
 from aicli.tools.capture import Capture
 from aicli.tools.launch import Command

@@ -7,9 +7,10 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from aicli.late import dataclass
 from aicli.safety.confined import Confined, Sandbox
 
 

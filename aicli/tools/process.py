@@ -13,9 +13,9 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
+from aicli.late import dataclass
 from aicli.safety.confined import Confined
 from aicli.tools import reaper
 from aicli.tools.capture import Capture

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import codecs
 import io
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import BinaryIO
 
+from aicli.late import dataclass
 from aicli.tools.files import shown
 from aicli.workspace.text import SAMPLE, Encoding, decode, detect, split_lines
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from aicli.content.results import Task
+from aicli.late import dataclass
 from aicli.settings import ShellSettings, WebSettings
 
 if TYPE_CHECKING:

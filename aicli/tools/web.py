@@ -6,10 +6,10 @@ import asyncio
 import ssl
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
+from aicli.late import dataclass
 from aicli.safety.addresses import AddressRefused, Target, opened, parse, resolve
 
 if TYPE_CHECKING:

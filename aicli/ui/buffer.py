@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from aicli.clean import sanitise
+from aicli.late import dataclass
 from aicli.ui.cells import Line, clusters, width
 from aicli.ui.theme import CYAN
 

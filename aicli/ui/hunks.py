@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass
 
 from aicli.content.parts import JsonObject
 from aicli.content.results import DiffDisplay, Display
+from aicli.late import dataclass
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import codecs
 import re
-from dataclasses import dataclass
+
+from aicli.late import dataclass
 
 PASTE_BEGIN, PASTE_END = "\x1b[200~", "\x1b[201~"
 _CSI = re.compile(r"\x1b\[([0-9;:<=>?]*)([ -/]*)([@-~])")

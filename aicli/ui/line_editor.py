@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from aicli.late import dataclass
 from aicli.ui.buffer import Buffer, Item
 from aicli.ui.cells import Line, cut
 from aicli.ui.history import History

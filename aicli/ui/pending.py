@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from aicli.clean import sanitise
+from aicli.late import dataclass
 from aicli.tools.host import Approval, ApprovalRequest
 from aicli.ui.cells import Line, hard_wrap
 from aicli.ui.hunks import Hunk, hunks_of

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from aicli.late import dataclass
 from aicli.ui.cells import Line, clusters
 
 SYNC_ON, SYNC_OFF = "\x1b[?2026h", "\x1b[?2026l"

@@ -9,9 +9,9 @@ import stat
 import sys
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from aicli.late import dataclass
 from aicli.workspace.faults import OutsideWorkspace
 
 HOPS = 40

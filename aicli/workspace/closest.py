@@ -7,7 +7,8 @@ import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from aicli.late import dataclass
 
 _SECONDS = 0.25
 _COMMON = 200

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
 
+from aicli.late import dataclass
 from aicli.workspace.text import decode, looks_binary, split_lines
 
 CONTEXT = 3

@@ -6,9 +6,10 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal
+
+from aicli.late import dataclass
 
 HASH_LIMIT = 16_000_000
 """Files above this many bytes are told apart by size and time alone."""

@@ -7,8 +7,9 @@ import os
 import shutil
 import struct
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
+
+from aicli.late import dataclass
 
 _FIXED = struct.Struct(">10I20sH")
 _LARGEST = 64_000_000

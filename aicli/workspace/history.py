@@ -7,10 +7,10 @@ import secrets
 import stat
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from aicli.late import dataclass
 from aicli.workspace import journal
 from aicli.workspace.blobs import BlobStore
 from aicli.workspace.diff import Diff, diff_bytes

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 import stat
-from dataclasses import dataclass
 from pathlib import Path
+
+from aicli.late import dataclass
 
 FILES = (".gitignore", ".aicliignore")
 """Read in this order in each folder; a later line wins."""

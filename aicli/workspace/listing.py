@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from aicli.late import dataclass
 from aicli.workspace.ignore import IgnoreRules
 from aicli.workspace.root import Entry, Place, Workspace, WorkspaceError
 

@@ -9,9 +9,10 @@ import stat
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from aicli.late import dataclass
 
 try:
     import fcntl

@@ -10,9 +10,10 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from aicli.late import dataclass
 from aicli.workspace.faults import WorkspaceError
 from aicli.workspace.needles import needles
 from aicli.workspace.prefilter import ripgrep

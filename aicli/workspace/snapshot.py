@@ -8,8 +8,9 @@ import stat
 import time
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from aicli.late import dataclass
 from aicli.workspace.blobs import BlobStore
 from aicli.workspace.entries import Entry
 from aicli.workspace.faults import WorkspaceError

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import codecs
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from aicli.late import dataclass
 from aicli.workspace.charsets import legacy
 
 SAMPLE = 65_536

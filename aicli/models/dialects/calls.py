@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from aicli.content.parts import JsonObject
 from aicli.content.request import ToolSpec
+from aicli.late import dataclass
 from aicli.models.dialects import jsontext
 from aicli.models.dialects.typed import declared_types, type_of
 

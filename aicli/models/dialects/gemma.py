@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from aicli.content.parts import JsonObject
+from aicli.late import dataclass
 from aicli.models.dialects.calls import Call, Tools, read_calls
 from aicli.models.dialects.reader import CUT_OFF, Family, Read, Reader, stray, wait_for
 from aicli.models.dialects.source import markers

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from aicli.content.parts import JsonObject
+from aicli.late import dataclass
 from aicli.models.dialects.calls import Call, Tools
 from aicli.models.dialects.reader import CUT_OFF, Family, Read, Reader, stray, wait_for
 from aicli.models.dialects.source import Markers

@@ -6,10 +6,10 @@ import functools
 import importlib
 import pkgutil
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
 
 from aicli.content.request import ToolSpec
 from aicli.content.stream import CallDelta, Relabelled, StreamEvent, TextDelta, ThinkingDelta
+from aicli.late import dataclass
 from aicli.models.dialects import thinking
 from aicli.models.dialects.calls import Call, Tools
 from aicli.models.dialects.reader import Family, Read, Reader

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from aicli.content.parts import JsonObject
 from aicli.content.stream import CallDelta, Relabelled, StreamEvent, TextDelta, ThinkingDelta
+from aicli.late import dataclass
 from aicli.models.dialects.calls import Call, Tools, arguments
 from aicli.models.dialects.jsontext import Balance, dumps, read
 from aicli.models.dialects.source import Source, markers

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from aicli.content.parts import JsonObject
+from aicli.late import dataclass
 from aicli.models.dialects import jsontext
 from aicli.models.dialects.calls import Call
 from aicli.models.dialects.reader import CUT_OFF, Reader

@@ -7,13 +7,13 @@ import json
 import os
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from aicli.errors import ConfigError
+from aicli.late import dataclass
 
 PULL = "aicli models pull embedded"
 CHUNK = 4 * 1024 * 1024

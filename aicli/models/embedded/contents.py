@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from aicli.content.messages import Message
 from aicli.content.parts import FunctionCallPart, FunctionResponsePart
+from aicli.late import dataclass
 
 MOST_LINES = 300
 _SHOWS = re.compile(r"\s*(python3?|cat|wc|head|tail|grep|ls|pytest|node|sh|bash) [^>|&;]*$")

@@ -6,12 +6,13 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from aicli import paths
 from aicli.errors import AicliError, ConfigError, ConnectFailed
+from aicli.late import dataclass
 from aicli.models.embedded import cache
 from aicli.models.embedded.fetch import by_source
 from aicli.models.embedded.sink import Sink, SourceFailed

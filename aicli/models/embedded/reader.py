@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from aicli.content.parts import JsonObject
 from aicli.content.stream import CallDelta, StreamEvent, TextDelta, new_id
+from aicli.late import dataclass
 from aicli.models.embedded.steps import ANSWER, completed, step_text
 
 _OPENING = re.compile(r'\s*\{\s*"tool"\s*:\s*"answer"\s*,\s*"args"\s*:\s*\{\s*"text"\s*:\s*"')

@@ -6,7 +6,6 @@ import asyncio
 import re
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -15,6 +14,7 @@ from aicli.clean import sanitise
 from aicli.content.kinds import ToolKind
 from aicli.content.parts import JsonObject
 from aicli.content.results import TextDisplay, ToolResult
+from aicli.late import dataclass
 from aicli.tools.base import ToolContext, ToolFailed, tool
 from aicli.tools.shown import shown
 from aicli.workspace.faults import WorkspaceError

@@ -8,13 +8,13 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
 from aicli.clean import sanitise
 from aicli.content.kinds import ToolKind
 from aicli.content.results import TextDisplay, ToolResult
+from aicli.late import dataclass
 from aicli.safety.addresses import AddressRefused
 from aicli.settings import WebSettings
 from aicli.tools.base import ToolContext, ToolFailed, tool

@@ -1,0 +1,54 @@
+"""`dataclass` as in the standard library, but made when the class is first used: most are not used in most runs.
+
+Making one compiles code, up to a millisecond each, and there are more than a hundred. `slots` is accepted and left out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass as dataclass
+else:
+
+    def dataclass(cls=None, /, *, slots=False, **options):
+        """The class, which becomes a dataclass when its first instance is made or its fields are asked for."""
+
+        def later(cls):
+            waiting[cls] = options
+            cls.__dataclass_fields__ = _Fields()
+
+            def new(own, *args, **kwargs):
+                if cls in waiting:
+                    make(cls)
+                return object.__new__(own)
+
+            cls.__new__ = new
+            return cls
+
+        return later if cls is None else later(cls)
+
+
+waiting: dict[type, dict[str, Any]] = {}
+"""The classes that nobody has used yet, with their options."""
+
+_lock = threading.RLock()
+
+
+def make(cls: type) -> None:
+    """Makes the dataclass now; does nothing when that is done. Blocks while another thread makes it."""
+    with _lock:
+        if cls in waiting:
+            dataclasses.dataclass(**waiting[cls])(cls)
+            del waiting[cls]
+
+
+class _Fields:
+    """`fields`, `replace` and a dataclass that inherits ask for this attribute."""
+
+    def __get__(self, instance: object, owner: Any) -> Any:
+        for cls in owner.__mro__:
+            make(cls)
+        return owner.__dataclass_fields__
