@@ -201,13 +201,13 @@ class Conversation:
             self._turning = True
             self._start(self.turn(text))
 
-    async def turn(self, text: str, *, shown: str = "") -> RunFinished | None:
-        """One message to the agent and everything until its end. Returns how it ended."""
+    async def turn(self, text: str, *, shown: str | None = None) -> RunFinished | None:
+        """One message to the agent and everything until its end; `shown` stands for it on the screen ("": nothing)."""
         from aicli.commands._mentions import expand
 
         screen = self.screen
         began = screen.stage.now
-        screen.begin(shown or text)
+        screen.begin(text if shown is None else shown)
         self.turns.append(len(self.agent.history))
         kept = self.session.state.checkpoints
         self.tasks.append(kept.new_task() if kept is not None else "")

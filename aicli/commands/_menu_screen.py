@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from aicli import __version__, paths
 from aicli.clean import sanitise
+from aicli.late import dataclass
 from aicli.ui import amounts
 from aicli.ui.cells import Line, cut, cut_middle, cut_text, pad_right, sides, width, wrap
 from aicli.ui.chat_screen import Calls, ChatScreen
@@ -39,6 +40,7 @@ class Folder:
     path: Path
     state: str = ""
     last: str = ""
+    when: str = ""
 
 
 async def choose(here: Path) -> Choice | None:
@@ -230,7 +232,8 @@ class _Menu:
                 (pad_right(cut_middle(_home(folder.path), 22), 22 if columns >= 60 else 0), style),
                 (("  " + folder.state) if columns >= 60 else "", DIM),
             )
-            head.append(sides(left, ((folder.last, DIM),) if folder.last else (), columns))
+            last = folder.last if columns >= 60 else folder.when
+            head.append(sides(left, ((last, DIM),) if last else (), columns))
         head.append(((f"  {len(self.folders) + 1}  " if columns >= 60 else f"  {len(self.folders) + 1} ", BOLD),
                      (words("menu.other"), "")))  # fmt: skip
         keys = (
@@ -259,8 +262,8 @@ def _recent(here: Path, words: Words) -> tuple[list[Folder], str]:
         if not known.last:
             key, n = amounts.ago(time.time() - one.used)
             task = cut_text(sanitise(one.name or " ".join(one.task.split()), keep_newlines=False), 24)
-            last = words("menu.last", task=task, when=words(key, n=n))
-            found[path] = replace(known, last=last)
+            when = words(key, n=n)
+            found[path] = replace(known, last=words("menu.last", task=task, when=when), when=when)
     try:
         settings = load(cwd=here).settings
         model = settings.models.fast or settings.provider
@@ -283,7 +286,8 @@ def _described(folder: Folder, words: Words) -> Folder:
     except (OSError, subprocess.TimeoutExpired):
         return folder
     rows = done.stdout.splitlines()
-    branch = sanitise(rows[0].removeprefix("## ").split("...")[0], keep_newlines=False) if rows else ""
+    head = rows[0].removeprefix("## ").removeprefix("No commits yet on ").split("...")[0] if rows else ""
+    branch = sanitise(head, keep_newlines=False)
     changed = len(rows) - 1
     key = "menu.changed" if changed > 0 else "menu.branch"
     return replace(folder, state=words(key, branch=branch, n=changed) if branch else "")

@@ -39,7 +39,8 @@ def save(root: Path, text: str) -> Path:
     """A new file named by time and title. Raises InputError."""
     name = re.sub(r"[^\w]+", "-", title_of(text).lower(), flags=re.UNICODE).strip("-")[:40] or "plan"
     stamp = time.strftime("%Y%m%d-%H%M%S")
-    file = folder(root) / f"{stamp}-{name}.md"
+    files = (folder(root) / f"{stamp}-{name}{more}.md" for more in ("", *(f"-{n}" for n in range(2, 100))))
+    file = next(f for f in files if not f.exists())
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("x", encoding="utf-8") as out:
@@ -84,7 +85,7 @@ def plan_command(words: list[str], flags: RunFlags) -> int:
 
 
 def _print_plan(words: list[str], flags: RunFlags) -> int:
-    """Nobody can approve: the plan is made, printed and kept."""
+    """Nobody can approve: the plan is made and printed."""
     from aicli.commands._run import Job, perform
 
     return perform(Job("plan", words, flags))
@@ -106,11 +107,12 @@ async def plan_in_chat(chat: Chat, task: str) -> None:
     from aicli.ui.external import edit_text
     from aicli.ui.prompts import asked
 
-    words, session, talker = chat.words, chat.session, chat.agent
+    words, session, talker, switch = chat.words, chat.session, chat.agent, chat.switch
     try:
+        chat.switch = False  # each agent has a role of its own
         session.agent = await runtime.agent_named(session, "plan")
         chat.show_model()
-        finished = await chat.turn(task, shown="/plan " + task)
+        finished = await chat.turn(task, shown="")
         while finished is not None and finished.status == "completed" and finished.text.strip():
             plan = finished.text
             choices = [
@@ -118,8 +120,10 @@ async def plan_in_chat(chat: Chat, task: str) -> None:
             ]
             letter = await chat.host.pick([asked(words("plan.ask"))], choices)
             if letter == "e":
-                plan = edit_text(chat.screen.stage, plan) or plan
-                chat.screen.say(plan)
+                edited = edit_text(chat.screen.stage, plan) or plan
+                if edited != plan:
+                    plan = edited
+                    chat.screen.say(plan)
                 letter = await chat.host.pick([asked(words("plan.ask"))], choices[:1] + choices[2:])
             if letter == "n":
                 reason = await chat.screen.read_answer(words("plan.why"))
@@ -137,5 +141,5 @@ async def plan_in_chat(chat: Chat, task: str) -> None:
             return
     finally:
         talker.history = session.agent.history
-        session.agent = talker
+        session.agent, chat.switch = talker, switch
         chat.show_model()

@@ -10,11 +10,11 @@ from aicli.content.results import CommandDisplay, DiffDisplay, TextDisplay
 from aicli.tools.host import Approval, ApprovalRequest
 from aicli.ui.buffer import Buffer
 from aicli.ui.calls import split_title
-from aicli.ui.cells import Line, cut, hard_wrap, sides, width, wrap
+from aicli.ui.cells import Line, cut, hard_wrap, sides, width
 from aicli.ui.display import diff_lines
 from aicli.ui.hunks import keep_only
 from aicli.ui.keys import Key
-from aicli.ui.lone import STILL, LoneKey
+from aicli.ui.lone import STILL, LoneKey, laid
 from aicli.ui.pending import Pending, text_lines, visible
 from aicli.ui.theme import ASKS, BOLD, DIM, STYLE_OF, YELLOW
 from aicli.ui.words import Words
@@ -346,19 +346,5 @@ class ApprovalPanel:
 
     def _laid(self, choices: list[tuple[str, str]], title: str, columns: int) -> list[Line]:
         """The choices side by side in as many lines as they need; none is cut."""
-        lines: list[Line] = [cut((("  " + title, DIM),), columns)] if title else []
-        current: list[tuple[str, str]] = []
-        used = 0
-        for letter, label in choices:
-            need = len(letter) + 1 + width(label)
-            if current and used + 3 + need > columns:
-                lines.append(tuple(current))
-                current, used = [], 0
-            current += [("   " if current else "  ", "")]
-            used += 3 if used else 2
-            lit = "7" if letter == self._lone.candidate or self.flash else BOLD
-            current += [(letter, lit), (" " + label, "")]
-            used += need
-        if current:
-            lines.append(tuple(current))
-        return [part for line in lines for part in wrap(line, columns, rest=(("    ", ""),), keep_end=False)]
+        head: list[Line] = [cut((("  " + title, DIM),), columns)] if title else []
+        return [*head, *laid(choices, columns, self._lone.candidate, self.flash)]

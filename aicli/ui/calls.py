@@ -20,12 +20,16 @@ MARK_OF = {Outcome.OK: DONE, Outcome.CANCELLED: STOPPED, Outcome.DENIED: STOPPED
 
 @dataclass
 class CallView:
-    """A call that was asked for, runs, or waits for the person. Times are of the clock given with each event."""
+    """A call that was asked for, runs, or waits for the person. Times are of the clock given with each event.
+
+    `asks`: the call itself is a question, which the host shows with its answer.
+    """
 
     name: str
     title: str
     began: float = 0.0
     running: bool = False
+    asks: bool = False
     waiting_since: float | None = None
     waited: float = 0.0
     children: list[Line] = field(default_factory=list)
@@ -36,7 +40,9 @@ class CallView:
 
     @classmethod
     def of(cls, event: ToolStarted, now: float) -> CallView:
-        return cls(event.tool or event.call.name, event.title, began=now, running=True)
+        return cls(
+            event.tool or event.call.name, event.title, began=now, running=True, asks=event.kind == "communicate"
+        )
 
     def output(self, text: str) -> None:
         """A piece of what the tool prints; the last lines are kept."""

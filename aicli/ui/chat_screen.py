@@ -9,7 +9,7 @@ from pathlib import Path
 
 from aicli.clean import sanitise
 from aicli.ui import amounts
-from aicli.ui.cells import Line, cut, hard_wrap, line_width, sides, wrap
+from aicli.ui.cells import Line, cut, hard_wrap, sides, width, wrap
 from aicli.ui.history import History
 from aicli.ui.keys import Key
 from aicli.ui.line_editor import Completer, LineEditor
@@ -83,8 +83,9 @@ class ChatScreen:
     # -- what happens
 
     def begin(self, text: str) -> None:
-        """A turn starts: the message settles."""
-        self.say_user(text)
+        """A turn starts: the message settles, if it has not yet ("")."""
+        if text:
+            self.say_user(text)
         self.state.busy, self.state.stopping = True, False
         self._began = self.stage.now
         self.footer.turn += 1
@@ -259,7 +260,7 @@ class ChatScreen:
         short = f"{share}%" if share is not None else context
         for kept in ([0, 1, 2, 3, 4], [0, 1, 2, 3], [0, 1, 2], [0, 2]):
             text = " " + " · ".join(p for i, p in enumerate(parts) if p and i in kept)
-            if line_width(((text, ""),)) + len(key) + 3 <= columns:
+            if width(text) + width(key) + 3 <= columns:
                 return sides(((text, style),), ((key, DIM if not self._hint else YELLOW),), columns)
         text = " " + " · ".join(p for p in (f.mode, short) if p)
         return sides(((text, style),), ((key, DIM),), columns) if columns > 24 else cut(((text, style),), columns)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from aicli.clean import sanitise
 from aicli.content.events import Outcome
 from aicli.content.results import CommandDisplay, DiffDisplay, Display, TasksDisplay, TextDisplay, ToolResult
+from aicli.late import dataclass
 from aicli.ui.cells import Line, cut, hard_wrap
 from aicli.ui.theme import DIM, GREEN, RED, YELLOW
 from aicli.ui.words import Words
@@ -94,7 +94,7 @@ def shown(result: ToolResult, outcome: Outcome, columns: int, words: Words) -> S
             rest = len(lines) - SHOWN_DIFF
             if rest > 0:
                 lines = [*lines[:SHOWN_DIFF], ((INDENT, ""), (words("fold.more", n=rest), DIM))]
-            return Shown(_change(display), tuple(lines), display.diff if rest > 0 else "")
+            return Shown(_change(display, words), tuple(lines), display.diff if rest > 0 else "")
         case TasksDisplay():
             return Shown(display.summary, tuple(task_lines(display, columns)))
         case CommandDisplay():
@@ -110,8 +110,8 @@ def shown(result: ToolResult, outcome: Outcome, columns: int, words: Words) -> S
     return Shown(_count(text, words), ())
 
 
-def _change(display: DiffDisplay) -> str:
-    return display.summary or f"+{display.added} −{display.removed}"
+def _change(display: DiffDisplay, words: Words) -> str:
+    return f"+{display.added} −{display.removed}" if display.diff else words("call.unchanged")
 
 
 def _count(text: str, words: Words) -> str:

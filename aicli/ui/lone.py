@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from aicli.ui.cells import Line, line_width, width, wrap
+from aicli.ui.theme import BOLD
+
 STILL = 0.7
 """Seconds without a key before a question appears, and before a letter may count again after typing."""
 ALONE = 0.25
@@ -44,3 +49,26 @@ class LoneKey:
             return ""
         letter, self.candidate = self.candidate, ""
         return letter
+
+
+def laid(choices: Sequence[tuple[str, str]], columns: int, lit: str, flash: bool) -> list[Line]:
+    """(letter, label) pairs side by side in as many lines as they need; none is cut. `lit` stands out, or all do."""
+    lines: list[Line] = []
+    current: list[tuple[str, str]] = []
+    used = 0
+    for letter, label in choices:
+        need = len(letter) + 1 + width(label)
+        if current and used + 3 + need > columns:
+            lines.append(tuple(current))
+            current, used = [], 0
+        current.append(("   " if current else "  ", ""))
+        used += 3 if used else 2
+        current += [(letter, "7" if letter == lit or flash else BOLD), (" " + label, "")]
+        used += need
+    if current:
+        lines.append(tuple(current))
+    fits = [line_width(line) <= columns for line in lines]
+    rest: Line = (("    ", ""),)
+    return [
+        p for line, fit in zip(lines, fits, strict=True) for p in ([line] if fit else wrap(line, columns, rest=rest))
+    ]

@@ -10,7 +10,7 @@ from aicli.content.results import DiffDisplay
 from aicli.tools.host import Approval, ApprovalRequest, Question
 from aicli.ui.approvals import ApprovalPanel
 from aicli.ui.calls import split_title
-from aicli.ui.cells import Line, sides
+from aicli.ui.cells import Line, sides, wrap
 from aicli.ui.external import edit_text
 from aicli.ui.pending import Pending
 from aicli.ui.questions import LetterPanel, QuestionPanel
@@ -95,6 +95,7 @@ class TerminalHost:
                 future.set_result(text)
 
         panel = QuestionPanel(stage.words, question, answer, stage.last_key)
+        stage.transcript.asked_here = True
         stage.ask(panel)
         try:
             said = await future
@@ -103,7 +104,7 @@ class TerminalHost:
         words = stage.words
         text = words("question.unanswered") if said is None else words("question.answered", text=said)
         head = sanitise(question.text, keep_newlines=False)
-        stage.print([sides(((f"{ASKS} ", DIM), (head, DIM)), (), stage.screen.width)])
+        stage.print(wrap(((head, DIM),), stage.screen.width, first=((f"{ASKS} ", DIM),), rest=(("  ", ""),)))
         stage.transcript.say_dim(text)
         return said
 

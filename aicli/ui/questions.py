@@ -9,7 +9,7 @@ from aicli.tools.host import Question
 from aicli.ui.buffer import Buffer
 from aicli.ui.cells import Line, cut, wrap
 from aicli.ui.keys import Key
-from aicli.ui.lone import STILL, LoneKey
+from aicli.ui.lone import STILL, LoneKey, laid
 from aicli.ui.theme import ASKS, BOLD, DIM, STYLE_OF, YOU
 from aicli.ui.words import Words
 
@@ -98,12 +98,13 @@ class QuestionPanel:
         if key != "skip" and not self._fault:
             note += " · " + self.words("question.skip")
         line, caret = self._line.view(columns, 2, ((YOU + " ", BOLD),), (("  ", ""),))
-        room = max(1, limit - len(line) - 1)
+        notes = wrap(((note, DIM),), columns, first=(("  ", ""),), rest=(("  ", ""),))[: max(1, limit - len(line) - 2)]
+        room = max(1, limit - len(line) - len(notes))
         upper = [*head, *choices]
         if len(upper) > room:
             upper = [*upper[: max(1, room - 1)], (("  " + self.words("fold.more", n=len(upper) - room + 1), DIM),)]
         upper = upper[:room]
-        lines = [*upper, *line, cut((("  " + note, DIM),), columns)]
+        lines = [*upper, *line, *notes]
         return lines[:limit], (len(upper) + caret[0], caret[1])
 
     def whole(self, columns: int) -> tuple[str, list[Line]]:
@@ -159,12 +160,11 @@ class LetterPanel:
         return held, key.name != "enter"
 
     def lines(self, columns: int, limit: int, draft: str = "") -> tuple[list[Line], tuple[int, int] | None]:
-        spans: list[tuple[str, str]] = []
-        for letter, label in self._choices:
-            lit = "7" if self._flash or letter == self._lone.candidate else BOLD
-            spans += [("   " if spans else "  ", ""), (letter, lit), (" " + label, "")]
-        rows = wrap(tuple(spans), columns, rest=(("  ", ""),))
-        return [*self._head[: max(0, limit - len(rows))], *rows][:limit], None
+        rows = laid(self._choices, columns, self._lone.candidate, self._flash)
+        if draft:
+            rows.append(cut(((self.words("approval.draft", text=" ".join(draft.split())), DIM),), columns))
+        head = [part for line in self._head for part in wrap(line, columns, rest=(("  ", ""),))]
+        return [*head[: max(0, limit - len(rows))], *rows][:limit], None
 
     def whole(self, columns: int) -> tuple[str, list[Line]]:
         return "", list(self._head)

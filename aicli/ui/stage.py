@@ -230,7 +230,8 @@ class Stage:
                 note: Line = cut((("? " + self.words("approval.soon", n=len(self.panels)), DIM),), columns)
                 low = [note, *low]
                 caret = (caret[0] + 1, caret[1]) if caret else None
-        upper = spoken.live(now, limit - len(low)) if spoken is not None and len(low) < limit else []
+        room, asking = limit - len(low), panel is not None
+        upper = spoken.live(now, room, asking=asking) if spoken is not None and room > 0 else []
         tail, self._tail = self._tail, ""
         settled = spoken.take() if spoken is not None else ()
         place = (caret[0] + len(upper), caret[1]) if caret else None

@@ -56,6 +56,7 @@ class Transcript:
         self._note = ""
         self._fold_count = 0
         self._asked: set[str] = set()
+        self.asked_here = False  # a host shows questions with their answers here
         self._work = ""
         self._work_since = 0.0
 
@@ -182,6 +183,8 @@ class Transcript:
 
     def _finished_call(self, event: ToolFinished) -> None:
         view = self._calls.pop(event.call_id, None) or CallView(event.name, event.name)
+        if view.asks and self.asked_here and event.outcome is Outcome.OK:
+            return
         lines, what = view.settle(event, self.columns, self.words)
         if what.fold:
             self.folds.append((f"{view.name} {view.title}".strip(), what.fold))
@@ -328,8 +331,11 @@ class Transcript:
         """What is going on now, one word."""
         return "think" if self._thinking else "write" if self._markdown else "run" if self._calls else "wait"
 
-    def live(self, now: float, limit: int) -> list[Line]:
-        """At most `limit` lines: what is open of the reply, then running and waiting calls."""
+    def live(self, now: float, limit: int, *, asking: bool = False) -> list[Line]:
+        """At most `limit` lines: what is open of the reply, then running and waiting calls.
+
+        While the question itself is shown (`asking`) the calls that wait for its answer are not shown twice.
+        """
         spinner = int(now * 4)
         lines: list[Line] = []
         if self._markdown is not None:
@@ -345,10 +351,11 @@ class Transcript:
             lines.append(self._spinning(text, now - self._asked_since, spinner))
         elif self._writing_call and not self._calls:
             lines.append(self._spinning(sanitise(self._writing_call, keep_newlines=False), 0.0, spinner))
-        return (lines + self._live_calls(now, spinner, limit - len(lines)))[:limit]
+        views = [c for c in self._calls.values() if not (asking and (c.asks or c.waiting_since is not None))]
+        return (lines + self._live_calls(views, now, spinner, limit - len(lines)))[:limit]
 
-    def _live_calls(self, now: float, spinner: int, limit: int) -> list[Line]:
-        views = sorted(self._calls.values(), key=lambda c: (not c.running, c.began))
+    def _live_calls(self, views: list[CallView], now: float, spinner: int, limit: int) -> list[Line]:
+        views = sorted(views, key=lambda c: (not c.running, c.began))
         blocks = [view.live(self.columns, now, self.words, spinner) for view in views]
         shown = blocks[: max(1, min(MOST_LIVE, limit - (len(blocks) > limit)))]
         spare = limit - len(shown) - (1 if len(shown) < len(blocks) else 0)

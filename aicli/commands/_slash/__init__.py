@@ -134,7 +134,7 @@ async def run(chat: Chat, name: str, arguments: str) -> None:
         own = custom(chat.session)
         if name in own:
             text = own[name].read_text("utf-8", "replace")
-            await chat.turn(filled(text, arguments), shown=f"/{name} {arguments}".strip())
+            await chat.turn(filled(text, arguments), shown="")
             return
         near = difflib.get_close_matches(name, [*_BY_NAME, *own], 1, 0.5)
         chat.screen.error(
