@@ -16,7 +16,6 @@ from aicli.content.events import (
     ModelChanged,
     ModelDelta,
     RetryScheduled,
-    Warned,
 )
 from aicli.content.messages import Message
 from aicli.content.request import FinishReason, ModelRequest
@@ -40,12 +39,13 @@ Emit = Callable[[AgentEvent], None]
 
 @dataclass
 class Reply:
-    """A whole reply: its message, how it ended, and the event to emit once it joins the history."""
+    """A whole reply: its message, how it ended, the event to emit once it joins the history, and what to say then."""
 
     message: Message
     finish: Finished
     event: MessageAdded
     recovered: dict[str, str] = field(default_factory=dict)
+    note: str = ""
 
 
 @dataclass
@@ -116,10 +116,11 @@ class Asker:
         fail = _failure(message, finish, info.id)
         if fail is not None:
             raise fail
+        note = ""
         if finish.reason in (FinishReason.UNKNOWN, FinishReason.MISSING):
-            self.emit(Warned(text=f"{info.id} ended its reply with {finish.raw or 'no reason'!s}; taken as its end"))
+            note = f"{info.id} ended its reply with {finish.raw or 'no reason'!s}; taken as its end"
         elif finish.detail and finish.reason is not FinishReason.MALFORMED_CALL:
-            self.emit(Warned(text=finish.detail))
+            note = finish.detail
         event = MessageAdded(
             message=message,
             model=info.id,
@@ -129,7 +130,7 @@ class Asker:
             finish_raw=finish.raw,
             seconds=seconds,
         )
-        return Reply(message, finish, event, self._recovered(message, assembler))
+        return Reply(message, finish, event, self._recovered(message, assembler), note)
 
     def _recovered(self, message: Message, assembler: Assembler) -> dict[str, str]:
         found = assembler.call_dialects(message)

@@ -11,7 +11,7 @@ from aicli.agents import constrained
 from aicli.agents.ask import Asker, Emit, Reply
 from aicli.agents.context import Meter, Summarise, compacted, specs_tokens, tokens
 from aicli.agents.limits import Budget, Repeats
-from aicli.content.events import ContextCompacted, MessageAdded, TurnStarted
+from aicli.content.events import ContextCompacted, MessageAdded, TurnStarted, Warned
 from aicli.content.messages import Message, refusal
 from aicli.content.parts import FunctionCallPart, FunctionResponsePart, TextPart
 from aicli.content.request import FinishReason, ModelRequest
@@ -64,6 +64,8 @@ async def run_loop(asker: Asker, executor: Executor, talk: Conversation) -> Mess
         reply = await _next_reply(asker, talk)
         talk.history.append(reply.message)
         talk.emit(reply.event)
+        if reply.note:
+            talk.emit(Warned(text=reply.note))
         calls = reply.message.calls
         if calls:
             await _act(reply, executor, talk, repeats)
