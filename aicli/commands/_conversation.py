@@ -83,14 +83,15 @@ class Conversation:
         error = None if task.cancelled() else task.exception()
         if self._over.done():
             return
-        if error is None:
-            self._go_on(stopped=task.cancelled())
-            return
-        if not self._ready or not isinstance(error, Exception):
+        if error is not None and not (self._ready and isinstance(error, Exception)):
             self._over.set_exception(error)
             return
-        self.screen.end()
-        self.screen.error(self.words("chat.fault", what=f"{type(error).__name__}: {error}"))
+        if error is not None:
+            self.screen.end()
+            self.screen.error(self.words("chat.fault", what=f"{type(error).__name__}: {error}"))
+        elif not self._ready:
+            self.quit(130)  # getting ready was stopped
+        self._go_on(stopped=error is not None or task.cancelled())
 
     def quit(self, code: int = 0) -> None:
         if not self._over.done():

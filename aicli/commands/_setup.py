@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from aicli import settings_file, settings_load
+from aicli.commands._slash.sessions import run_command
 from aicli.errors import ConfigError, UsageError
 from aicli.late import dataclass
-from aicli.ui.cells import Line, pad_right
+from aicli.ui.cells import Line, pad_right, sides, width, wrap
 from aicli.ui.prompts import asked
 from aicli.ui.theme import BOLD, DIM
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from aicli.commands._chat_types import Chat
     from aicli.runtime import RunOptions, Session
     from aicli.settings_load import Loaded
+    from aicli.ui.words import Words
 
 
 async def prepare(chat: Chat) -> Session:
@@ -89,12 +91,7 @@ async def first_run(chat: Chat, loaded: Loaded) -> None:
     """One key and you are in. Nothing is sent to a paid or remote service. Raises ConfigError when nothing was chosen."""
     words, screen = chat.words, chat.screen
     found = await look(chat, loaded)
-    lines: list[Line] = [(), ((words("first.head"), BOLD),)]
-    for n, way in enumerate(found, 1):
-        left = f"  {n}  {pad_right(way.name, 20)} {pad_right(way.model, 24)} {way.note}"
-        lines.append(((left, ""), ("  " + way.cost, DIM)))
-    lines.append(((f"  {words('first.enter', name=found[0].name)}", DIM),))
-    screen.stage.print(lines)
+    screen.stage.print(offered(words, found, screen.stage.screen.width))
     while True:
         text = await screen.read(allow_empty=True)
         number = int(text) if text.strip().isdigit() else 1
@@ -113,6 +110,21 @@ async def first_run(chat: Chat, loaded: Loaded) -> None:
             save(way.save)
             screen.dim(words("first.saved", file=_home(str(settings_load.user_file()))))
         return
+
+
+def offered(words: Words, found: Sequence[Found], columns: int) -> list[Line]:
+    """The ways as lines: number, name, model, note, and at the right the cost; the note goes first where it is narrow."""
+    lines: list[Line] = [(), ((words("first.head"), BOLD),)]
+    names, models = max(width(w.name) for w in found), max(width(w.model) for w in found)
+    for n, way in enumerate(found, 1):
+        right: Line = ((way.cost, DIM),) if way.cost else ()
+        left: Line = ((f"  {n} ", BOLD), (f"{way.name} {way.model}", ""))
+        if columns >= 60:
+            text = f"{pad_right(way.name, names)}   {pad_right(way.model, min(models, 24))}   "
+            left = ((f"  {n}  ", BOLD), (text, ""), (way.note, DIM))
+        lines.append(sides(left, right, columns))
+    enter: Line = ((words("first.enter", name=found[0].name), DIM),)
+    return [*lines, *wrap(enter, columns, first=(("  ", ""),), rest=(("  ", ""),))]
 
 
 async def look(chat: Chat, loaded: Loaded) -> list[Found]:
@@ -164,7 +176,7 @@ async def _built_in(chat: Chat) -> Found:
     note = words("first.slow") if not why else words("first.fetch")
 
     async def fetch() -> None:
-        if why:
+        if why and await run_command(chat, ["models", "pull", "embedded"]):
             raise ConfigError(why)
 
     return Found(words("first.built_in"), "1.5B", note, words("first.free"), {"provider": "embedded"}, fetch)

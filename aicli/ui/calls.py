@@ -9,7 +9,7 @@ from aicli.clean import Sanitiser, sanitise
 from aicli.content.events import Outcome, ToolFinished, ToolStarted
 from aicli.ui import amounts
 from aicli.ui.cells import Line, cut, cut_middle, pad_right, sides, width
-from aicli.ui.display import INDENT, Shown, shown
+from aicli.ui.display import INDENT, Shown, shown, text_lines
 from aicli.ui.theme import ASKS, DIM, DONE, FAILED, SPINNER, STOPPED, STYLE_OF, WAITING
 from aicli.ui.words import Words
 
@@ -99,6 +99,10 @@ class CallView:
         """The lines that stay, and what was shown of the result."""
         inner = columns - len(indent)
         view = shown(event.result, event.outcome, inner, words)
+        if event.outcome is Outcome.CANCELLED and any(row.strip() for row in self._tail):
+            view = Shown(
+                view.summary, tuple(text_lines("\n".join(self._tail), inner, OUTPUT_LINES, words, tail=True)[0])
+            )
         mark = MARK_OF.get(event.outcome, FAILED)
         parts = [cut_middle(sanitise(view.summary, keep_newlines=False), max(12, columns // 2))]
         if columns >= 60:

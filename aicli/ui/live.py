@@ -92,6 +92,7 @@ class LiveTaskListRenderer:
         result = self._fold.result(time.monotonic() - self._began)
         columns = self.stage.screen.width
         transcript = self.stage.transcript
+        transcript.work("", 0.0)
         if result.status == "completed" and not result.text.strip():
             transcript.say(self.words("run.no_text"))
         transcript.put([(("─" * min(40, columns), DIM),)])
@@ -111,4 +112,6 @@ class LiveTaskListRenderer:
 
     def _key(self, key: Key) -> None:
         if key.name in ("esc", "ctrl-c"):
+            self.stage.transcript.work(self.words("chat.stopping"), self.stage.now)
+            self.stage.frames.changed(at_once=True)
             self.on_stop()

@@ -97,28 +97,30 @@ async def export(chat: Chat, arguments: str) -> None:
 
 async def config(chat: Chat, arguments: str) -> None:
     """The same as `aicli config …`."""
-    await _command(chat, ["config", *(arguments.split() or ["show"])])
+    await run_command(chat, ["config", *(arguments.split() or ["show"])])
 
 
 async def doctor(chat: Chat, arguments: str) -> None:
-    await _command(chat, ["doctor"])
+    await run_command(chat, ["doctor"])
 
 
-async def _command(chat: Chat, argv: list[str]) -> None:
-    """A command of the program itself, its output shown."""
+async def run_command(chat: Chat, argv: list[str]) -> int:
+    """A command of the program itself, its output shown; returns its exit code. Cancelling ends it."""
     chat.screen.working(" ".join(argv))
     try:
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "aicli", *argv,
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-            cwd=chat.session.workspace.root,
+            cwd=chat.flags.cwd,
         )  # fmt: skip
         try:
-            output, _ = await asyncio.wait_for(process.communicate(), 60)
+            assert process.stdout is not None
+            async for line in process.stdout:
+                chat.screen.raw(line.decode("utf-8", "replace"))
+            return await process.wait()
         except BaseException:
             process.kill()
             await process.wait()
             raise
-        chat.screen.raw(output.decode("utf-8", "replace"))
     finally:
         chat.screen.end()
