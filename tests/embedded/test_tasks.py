@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.process import REPOSITORY, environment
+from tests.support.figures import figure
 
 EVALS = REPOSITORY / "evals"
 
@@ -55,6 +56,7 @@ def measured(name: str) -> dict[str, float]:
 @pytest.mark.parametrize(("name", "floor"), [("small", 18), ("unseen", 8), ("longer", 4)])
 def test_the_embedded_model_does_its_tasks(name: str, floor: int, embedded_cache: Path) -> None:
     row = measured(name)
+    figure(f"embedded:{name}", f"{row['passed']} of {row['runs']} tasks passed, {row['seconds']:.0f} s in all")
     assert row["passed"] >= floor, row
 
 
