@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from aicli.errors import ConfigError
-from aicli.late import dataclass
+from aicli.late import dataclass, regex
 
-_HEADER = re.compile(r"^\s*\[\s*([^\[\]#]+?)\s*\]")
-_ASSIGN = re.compile(r"""^\s*([A-Za-z0-9_.\-"' ]+?)\s*=""")
-_AT_LINE = re.compile(r"\s*\(at (?:line (\d+), column \d+|end of document)\)")
+_HEADER = regex(r"^\s*\[\s*([^\[\]#]+?)\s*\]")
+_ASSIGN = regex(r"""^\s*([A-Za-z0-9_.\-"' ]+?)\s*=""")
+_AT_LINE = regex(r"\s*\(at (?:line (\d+), column \d+|end of document)\)")
 
 
 @dataclass(frozen=True)

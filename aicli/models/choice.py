@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_EMBEDS = re.compile(r"embed|bge|e5-|minilm|gte-|rerank", re.I)
+from aicli.late import regex
+
+_EMBEDS = regex(r"embed|bge|e5-|minilm|gte-|rerank", re.I)
 _PREFERRED = {
     "fast": ("qwen3-coder", "qwen2.5-coder", "qwen3", "gpt-oss", "devstral", "llama3", "mistral", "gemma"),
     "thinking": ("gpt-oss", "qwen3", "deepseek-r1", "glm", "magistral", "qwen2.5-coder", "llama3"),

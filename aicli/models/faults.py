@@ -22,7 +22,7 @@ from aicli.errors import (
     RateLimited,
     ServerFailed,
 )
-from aicli.late import dataclass
+from aicli.late import dataclass, regex
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,27 +35,27 @@ class Asked:
     key_names: tuple[str, ...] = ()
 
 
-_CONTEXT = re.compile(
+_CONTEXT = regex(
     r"context[ _-]?(length|window|size)|maximum context|context_length_exceeded|exceed_context_size|prompt is too long"
     r"|input (is )?too long|too many (input )?tokens|input token count|exceeds the (available )?context"
     r"|request too large for",
     re.I,
 )
-_MALFORMED = re.compile(
+_MALFORMED = regex(
     r"error parsing tool call|does not match the expected|failed to parse input at pos|XML syntax error"
     r"|invalid character .{1,8} (after|in|looking)|unexpected end of JSON input|MALFORMED_(FUNCTION_CALL|RESPONSE)",
     re.I,
 )
-_FILTER = re.compile(r"content[_ ]?filter|content management policy|blocked by .{0,20}(safety|policy)|moderation", re.I)
-_NOT_FOUND = re.compile(
+_FILTER = regex(r"content[_ ]?filter|content management policy|blocked by .{0,20}(safety|policy)|moderation", re.I)
+_NOT_FOUND = regex(
     r"model .{0,80}(not found|does not exist|is not found)|no such model|unknown model|model_not_found", re.I
 )
-_AUTH = re.compile(
+_AUTH = regex(
     r"api[ _-]?key (not valid|is invalid|expired)|invalid[ _-]?api[ _-]?key|unauthori[sz]ed|authentication_error", re.I
 )
-_BUSY = re.compile(r"overloaded|insufficient_system_resource|server (is )?busy|no capacity|UNAVAILABLE", re.I)
-_LIMITED = re.compile(r"rate[ _-]?limit|RESOURCE_EXHAUSTED|too many requests", re.I)
-_SERVER = re.compile(r"internal[ _]?(server[ _])?error|api_error|server_error|bad gateway|timeout", re.I)
+_BUSY = regex(r"overloaded|insufficient_system_resource|server (is )?busy|no capacity|UNAVAILABLE", re.I)
+_LIMITED = regex(r"rate[ _-]?limit|RESOURCE_EXHAUSTED|too many requests", re.I)
+_SERVER = regex(r"internal[ _]?(server[ _])?error|api_error|server_error|bad gateway|timeout", re.I)
 
 
 def from_status(asked: Asked, status: int, headers: Mapping[str, str], body: str) -> ModelError:

@@ -10,10 +10,11 @@ from typing import IO
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from aicli.errors import InputError
+from aicli.late import regex
 from aicli.models.http import HttpCall, Reply, Transport
 
-_SECRET_HEADERS = re.compile(r"authorization|key|token|cookie|secret", re.I)
-_SECRET_QUERY = re.compile(r"key|token|secret|sig", re.I)
+_SECRET_HEADERS = regex(r"authorization|key|token|cookie|secret", re.I)
+_SECRET_QUERY = regex(r"key|token|secret|sig", re.I)
 
 
 class WireLog:

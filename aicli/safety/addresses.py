@@ -9,14 +9,14 @@ import socket
 from collections.abc import Iterable
 from urllib.parse import quote, urlsplit, urlunsplit
 
-from aicli.late import dataclass
+from aicli.late import dataclass, regex
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _PORTS = {"http": 80, "https": 443}
 _LONGEST = 8_000
-_LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
-_NUMERIC = re.compile(r"0x[0-9a-f]*|[0-9]+")
+_LABEL = regex(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
+_NUMERIC = regex(r"0x[0-9a-f]*|[0-9]+")
 _NEVER = tuple(
     ipaddress.ip_network(text)
     for text in (

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 
-from aicli.late import dataclass
+from aicli.late import dataclass, regex
 from aicli.workspace.protected import SECRETS
 
 PathCheck = Callable[[str], bool]
@@ -171,7 +171,7 @@ _FIND_VALUED = {
     "-mtime": r"[+-]?[0-9]+",
     "-newer": _PATH,
 }
-_SED_SCRIPT = re.compile(r"[0-9]+(?:,(?:[0-9]+|\$))?p")
+_SED_SCRIPT = regex(r"[0-9]+(?:,(?:[0-9]+|\$))?p")
 
 
 def checked(words: Sequence[str], path_ok: PathCheck, *, git: bool) -> tuple[str, ...] | None:

@@ -7,8 +7,10 @@ import re
 import shutil
 import stat
 
+from aicli.late import regex
+
 _PLAIN = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n"
-_LINE = re.compile(
+_LINE = regex(
     r"""\s*(?:
         \[(?:core|user|init|branch\ "[^"\\\]]*")\]
       | (?:repositoryformatversion|filemode|bare|logallrefupdates|symlinks|ignorecase|precomposeunicode)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from aicli import paths
-from aicli.late import dataclass
+from aicli.late import dataclass, regex
 from aicli.safety.rules import Rule
 from aicli.safety.shell_parts import Part
 from aicli.safety.wrappers import name_of
@@ -92,7 +92,7 @@ def _hard_links(target: Target) -> Iterable[str]:
             continue
 
 
-_RECURSIVE = re.compile(r"--recursive|-[A-Za-z]*[rR][A-Za-z]*")
+_RECURSIVE = regex(r"--recursive|-[A-Za-z]*[rR][A-Za-z]*")
 
 
 def deletes_a_root(part: Part, roots: Iterable[Path], cwd: str) -> str:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
-from aicli.late import dataclass
+from aicli.late import dataclass, regex
 
 Joiner = Literal["", "&&", "||", ";", "|"]
 
 MOST_CHARACTERS = 8_000
 MOST_PARTS = 20
 
-_BARE = re.compile(r"[A-Za-z0-9_./:,@%+=-]+")
-_AFTER_NAME = re.compile(r"(?<=[A-Za-z0-9_])[~^]+[0-9]*")
-_SINGLE = re.compile(r"'([ -&(-~]*)'")
-_DOUBLE = re.compile(r'"([^"$`\\!\x00-\x1f\x7f-\U0010ffff]*)"')
-_JOIN = re.compile(r"&&|\|\||[|;]")
+_BARE = regex(r"[A-Za-z0-9_./:,@%+=-]+")
+_AFTER_NAME = regex(r"(?<=[A-Za-z0-9_])[~^]+[0-9]*")
+_SINGLE = regex(r"'([ -&(-~]*)'")
+_DOUBLE = regex(r'"([^"$`\\!\x00-\x1f\x7f-\U0010ffff]*)"')
+_JOIN = regex(r"&&|\|\||[|;]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import functools
 import re
 from typing import TYPE_CHECKING
 
-from aicli.late import dataclass
+from aicli.late import dataclass, regex
 from aicli.safety.wrappers import Word, inner
 
 if TYPE_CHECKING:
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 MOST_TEXT = 100_000
 _DEPTH = 8
-_CONTINUATION = re.compile(r"(?<!\\)((?:\\\\)*)\\\r?\n")
-_ODD = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\xa0\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]")
-_ESCAPED = re.compile(r"\\([\s\S])")
-_LIVE = re.compile(r"(?<!\\)[*?\[\]{}~]")
+_CONTINUATION = regex(r"(?<!\\)((?:\\\\)*)\\\r?\n")
+_ODD = regex(r"[\x00-\x08\x0b-\x1f\x7f-\xa0\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]")
+_ESCAPED = regex(r"\\([\s\S])")
+_LIVE = regex(r"(?<!\\)[*?\[\]{}~]")
 
 
 _BLOCKS = frozenset(

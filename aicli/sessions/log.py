@@ -15,6 +15,7 @@ from typing import Any
 from aicli import paths
 from aicli.clean import Redactor
 from aicli.content.events import AgentEvent, Delegated, ModelDelta, ToolProgress
+from aicli.late import regex
 
 try:
     import fcntl
@@ -25,8 +26,8 @@ SUFFIX = ".jsonl"
 VERSION = 1
 TAIL = 1 << 20
 """Bytes at the end of a log that are looked at to go on with it."""
-_SEQ = re.compile(rb'^\{"seq":(\d+),', re.MULTILINE)
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_SEQ = regex(rb'^\{"seq":(\d+),', re.MULTILINE)
+_ID = regex(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 def new_id() -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
 from aicli.clean import sanitise
+from aicli.late import regex
 from aicli.paths import private_folder
 
 KEEP = 256 * 1024
@@ -18,10 +18,10 @@ KEEP = 256 * 1024
 FILE_LIMIT = 64 * 1024 * 1024
 """Bytes kept in the file; what comes after is counted, not kept, but for the tail in memory."""
 
-_SEQUENCE = re.compile(
+_SEQUENCE = regex(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)|\x1b[PX^_][^\x1b\n]*\x1b\\|\x1b[ -/]*[0-Z\\^-~]"
 )
-_OVERSTRUCK = re.compile(r"[^\n\x08]\x08")
+_OVERSTRUCK = regex(r"[^\n\x08]\x08")
 
 
 def readable(raw: bytes) -> str:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from aicli.content.results import DiffDisplay, ToolResult
-from aicli.late import dataclass
+from aicli.late import dataclass, regex
 from aicli.tools.base import ToolContext, ToolFailed
 from aicli.workspace.diff import diff_bytes
 from aicli.workspace.entries import FileVersion, digest
@@ -26,7 +25,7 @@ PATH_NAMES = {
     "relative_workspace_path": "path",
 }
 CHANGE_LIMIT = 200_000_000
-_LONE = re.compile("[\ud800-\udfff]")
+_LONE = regex("[\ud800-\udfff]")
 
 
 @contextmanager

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 
 from aicli.clean import sanitise
+from aicli.late import regex
 
-_BYTE = re.compile("[\udc80-\udcff]")
+_BYTE = regex("[\udc80-\udcff]")
 
 
 def shown(path: str) -> str:

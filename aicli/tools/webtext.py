@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 
+from aicli.late import regex
 from aicli.workspace.text import decode, looks_binary
 
 _HTML_SIZE = 2 * 1024 * 1024
@@ -32,8 +33,8 @@ _LABELS = {
     "utf8": "utf-8",
     "unicode": "utf-16-le",
 }
-_META = re.compile(rb"""<meta[^>]{0,500}?charset\s*=\s*["']?\s*([A-Za-z0-9_:.-]{1,40})""", re.IGNORECASE)
-_XML = re.compile(rb"""^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9_:.-]{1,40})""")
+_META = regex(rb"""<meta[^>]{0,500}?charset\s*=\s*["']?\s*([A-Za-z0-9_:.-]{1,40})""", re.IGNORECASE)
+_XML = regex(rb"""^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9_:.-]{1,40})""")
 
 
 class NotText(Exception):

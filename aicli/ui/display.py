@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
-
 from aicli.clean import sanitise
 from aicli.content.events import Outcome
 from aicli.content.results import CommandDisplay, DiffDisplay, Display, TasksDisplay, TextDisplay, ToolResult
-from aicli.late import dataclass
+from aicli.late import dataclass, regex
 from aicli.ui.cells import Line, cut, hard_wrap
 from aicli.ui.theme import DIM, GREEN, RED, YELLOW
 from aicli.ui.words import Words
 
 SHOWN, SHOWN_FAILED, SHOWN_DIFF = 3, 5, 12
 INDENT = "      "
-_HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+_HUNK = regex(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 
 
 @dataclass(frozen=True)

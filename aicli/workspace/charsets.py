@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from aicli.late import regex
+
 _COMMON = frozenset(
     "的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后作里用道行所然家种事成方多经么去法学如都同现"
     "当没动面起看定天分还进好小部其些主样理心她本前开但因只从想实日军者意无力它与长把机十民第公此已工使情明性知全三又关点正业外将两高间由问很最重"
@@ -70,7 +72,7 @@ _FIRST = {
     "cp932": re.compile(rb"[\x81-\x83\x88-\x97][\x40-\x7e\x80-\xfc]"),
     "cp949": re.compile(rb"[\xa1-\xa3\xb0-\xc8][\xa1-\xfe]"),
 }
-_PAIR = re.compile(rb"[\x80-\xff][\x00-\xff]")
+_PAIR = regex(rb"[\x80-\xff][\x00-\xff]")
 
 
 def _first_plane(name: str, body: bytes) -> float:
@@ -82,8 +84,8 @@ def _first_plane(name: str, body: bytes) -> float:
     return 2 * inside / len(pairs) - 1
 
 
-_LONE = re.compile(rb"(?<![\x80-\xff])[\x80-\xff]{1,2}(?![\x80-\xff])")
-_HIGH = re.compile(rb"[\x80-\xff]")
+_LONE = regex(rb"(?<![\x80-\xff])[\x80-\xff]{1,2}(?![\x80-\xff])")
+_HIGH = regex(rb"[\x80-\xff]")
 
 
 def _western(body: bytes) -> str:

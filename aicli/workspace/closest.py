@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import difflib
-import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from aicli.late import dataclass
+from aicli.late import dataclass, regex
 
 _SECONDS = 0.25
 _COMMON = 200
-_NUMBERED = re.compile(r"\s*\d+(?:\t|→|\|)")
+_NUMBERED = regex(r"\s*\d+(?:\t|→|\|)")
 
 
 @dataclass(frozen=True, slots=True)

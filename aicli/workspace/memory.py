@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
 
-from aicli.late import dataclass
+from aicli.late import dataclass, regex
 
 try:
     import fcntl
@@ -25,9 +25,9 @@ LONGEST = 600
 """Characters of one fact."""
 _LARGEST = 1_000_000
 _WAIT = 20.0
-_COMMENT = re.compile(r"\s*<!--\s*(?P<inside>.*?)\s*-->\s*$")
-_BULLET = re.compile(r"^\s*[-*+]\s+")
-_ORDERS = re.compile(
+_COMMENT = regex(r"\s*<!--\s*(?P<inside>.*?)\s*-->\s*$")
+_BULLET = regex(r"^\s*[-*+]\s+")
+_ORDERS = regex(
     r"ignore\b.{0,40}\b(?:instructions?|rules?|prompts?)|disregard\b.{0,40}\b(?:instructions?|rules?)|system prompt"
     r"|you are now\b|do not (?:tell|inform|ask|mention)|don't (?:tell|inform|ask|mention)|without (?:asking|telling)"
     r"|curl\b.*\||\|\s*(?:ba|z)?sh\b|\b(?:send|post|upload|exfiltrate)\b.{0,60}https?://|忽略.{0,20}(?:指令|规则|提示)|不要告诉",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
+from aicli.late import regex
+
 _SKIP = {"x": 2, "u": 4, "U": 8}
-_QUANTIFIER = re.compile(r"\{\d*,?\d*\}")
+_QUANTIFIER = regex(r"\{\d*,?\d*\}")
 
 
 def needles(pattern: str) -> tuple[str, ...]:

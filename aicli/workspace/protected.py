@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from fnmatch import fnmatchcase
+
+from aicli.late import regex
 
 FOLDERS = frozenset({".git", "git~1", ".aicli", ".vscode", ".idea", ".husky"})
 FILES = (
@@ -50,7 +51,7 @@ SECRETS = (
     ".git-credentials",
 )
 NO_SECRETS = (".env.example", ".env.sample", ".env.template", ".env.dist", ".envrc")
-_KEY = re.compile(r"id_(?:[^.]+|(?:rsa|dsa|ecdsa|ed25519|xmss).*)")
+_KEY = regex(r"id_(?:[^.]+|(?:rsa|dsa|ecdsa|ed25519|xmss).*)")
 
 
 def _plain(name: str) -> str:

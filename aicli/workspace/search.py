@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import field
 from pathlib import Path
 
-from aicli.late import dataclass
+from aicli.late import dataclass, regex
 from aicli.workspace.faults import WorkspaceError
 from aicli.workspace.needles import needles
 from aicli.workspace.prefilter import ripgrep
@@ -22,7 +22,7 @@ from aicli.workspace.searcher import Request
 TIME_LIMIT = 20.0
 """Seconds after which a search is ended; what was found so far counts."""
 _PROGRAM = "import sys; sys.path.append(sys.argv[1]); from aicli.workspace.searcher import main; main()"
-_LOOKS_OUT = re.compile(r"\(\?(?:[=!>(]|<[=!])|\\[AZ]|[*+?}]\+|\(\?[aiLmux-]*[msx]|\[\^|\\[xuU0]")
+_LOOKS_OUT = regex(r"\(\?(?:[=!>(]|<[=!])|\\[AZ]|[*+?}]\+|\(\?[aiLmux-]*[msx]|\[\^|\\[xuU0]")
 """Patterns whose sense may hang on what stands beyond the line, or that run far over its end."""
 
 

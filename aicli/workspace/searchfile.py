@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from types import ModuleType
 
+from aicli.late import regex
+
 BLOCK = 64 * 1024
-_SUSPECT = re.compile(rb"\A(?:%PDF|\x89|\xff|GIF|PK|\x1f|BZ|\xfd)|[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]")
+_SUSPECT = regex(rb"\A(?:%PDF|\x89|\xff|GIF|PK|\x1f|BZ|\xfd)|[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]")
 _DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _FILE = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 

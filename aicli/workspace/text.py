@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import codecs
-import re
 from dataclasses import replace
 
-from aicli.late import dataclass
+from aicli.late import dataclass, regex
 from aicli.workspace.charsets import legacy
 
 SAMPLE = 65_536
@@ -18,7 +17,7 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _MAGIC = (b"%PDF-", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"PK\x03\x04", b"\x7fELF", b"\x1f\x8b", b"BZh", b"\xfd7zXZ")
-_ODD = re.compile(rb"[\x01-\x06\x0e-\x1a\x1c-\x1f\x7f]")
+_ODD = regex(rb"[\x01-\x06\x0e-\x1a\x1c-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)

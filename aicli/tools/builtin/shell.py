@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import shlex
 import signal
 import sys
@@ -17,6 +16,7 @@ from aicli.clean import sanitise
 from aicli.content.kinds import ToolKind
 from aicli.content.parts import JsonObject
 from aicli.content.results import CommandDisplay, ToolResult
+from aicli.late import regex
 from aicli.safety.secrets import SYSTEM_PATH, child_environ
 from aicli.safety.shell_rules import read_only
 from aicli.tools.base import ToolContext, ToolFailed, tool
@@ -45,8 +45,8 @@ _QUIET = {
 }
 """What keeps programs from paging, asking or opening an editor: nobody sits at the other end."""
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_ONLY_CD = re.compile(r"\s*cd(?:\s+(?:--\s+)?(?P<to>[^;&|<>$`(){}*?!#\n]+))?\s*;?\s*")
+_NAME = regex(r"[A-Za-z_][A-Za-z0-9_]*")
+_ONLY_CD = regex(r"\s*cd(?:\s+(?:--\s+)?(?P<to>[^;&|<>$`(){}*?!#\n]+))?\s*;?\s*")
 
 
 def _adapt(args: JsonObject) -> JsonObject:
