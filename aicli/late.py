@@ -1,17 +1,34 @@
-"""`dataclass` as in the standard library, but made when the class is first used: most are not used in most runs.
+"""`dataclass` and `regex` (re.compile) as in the standard library, but made at first use: most runs use few of them.
 
-Making one compiles code, up to a millisecond each, and there are more than a hundred. `slots` is accepted and left out.
+Making a dataclass compiles code, up to a millisecond each, and there are more than a hundred; a pattern costs a third of
+that. `slots` is accepted and left out.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import re
 import threading
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
+    from re import compile
+
+    regex = compile
 else:
+
+    class regex:
+        """Has the methods of re.Pattern once one of them is asked for."""
+
+        def __init__(self, text, flags=0):
+            self._source = text, flags
+
+        def __getattr__(self, name):
+            made = re.compile(*self._source)
+            for method in _METHODS:
+                setattr(self, method, getattr(made, method))
+            return getattr(made, name)
 
     def dataclass(cls=None, /, *, slots=False, **options):
         """The class, which becomes a dataclass when its first instance is made or its fields are asked for."""
@@ -30,6 +47,8 @@ else:
 
         return later if cls is None else later(cls)
 
+
+_METHODS = ("match", "search", "fullmatch", "sub", "subn", "split", "findall", "finditer")
 
 waiting: dict[type, dict[str, Any]] = {}
 """The classes that nobody has used yet, with their options."""

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 
 class Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class ModelSettings(Section):
@@ -95,12 +95,12 @@ class Settings(Section):
     )
     use_local_generator: bool = Field(False, description="Use the embedded model everywhere.")
     offline: bool = Field(False, description="No network but loopback.")
-    models: ModelSettings = ModelSettings()
-    permissions: PermissionSettings = PermissionSettings()
-    sandbox: SandboxSettings = SandboxSettings()
-    shell: ShellSettings = ShellSettings()
-    web: WebSettings = WebSettings()
-    limits: LimitSettings = LimitSettings()
-    context: ContextSettings = ContextSettings()
-    ui: UiSettings = UiSettings()
-    sessions: SessionSettings = SessionSettings()
+    models: ModelSettings = ModelSettings.model_construct()
+    permissions: PermissionSettings = PermissionSettings.model_construct()
+    sandbox: SandboxSettings = SandboxSettings.model_construct()
+    shell: ShellSettings = ShellSettings.model_construct()
+    web: WebSettings = WebSettings.model_construct()
+    limits: LimitSettings = LimitSettings.model_construct()
+    context: ContextSettings = ContextSettings.model_construct()
+    ui: UiSettings = UiSettings.model_construct()
+    sessions: SessionSettings = SessionSettings.model_construct()

@@ -13,7 +13,8 @@ PACKAGE = ROOT / "aicli"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 LEVELS = [
-    {"errors", "paths", "clean", "late"},
+    {"late"},
+    {"errors", "paths", "clean"},
     {"content"},
     {"models", "workspace", "settings", "settings_file", "settings_load", "settings_text"},
     {"safety"},

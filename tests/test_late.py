@@ -1,10 +1,11 @@
-"""Dataclasses that are made at their first use behave like any other."""
+"""Dataclasses and patterns that are made at their first use behave like any other."""
 
 from __future__ import annotations
 
 import ast
 import dataclasses
 import importlib
+import re
 import threading
 from pathlib import Path
 
@@ -74,15 +75,31 @@ def test_many_threads_may_make_the_first_instance(fresh: type) -> None:
     assert made == [fresh(3)] * 8
 
 
-def test_every_class_of_the_program_can_be_made() -> None:
+def test_every_class_and_pattern_of_the_program_can_be_made() -> None:
     """A mistake in one would else show only when it is first used."""
     root = Path(late.__file__).parent
-    files = [file for file in root.rglob("*.py") if "late import dataclass" in file.read_text("utf-8")]
+    files = [file for file in root.rglob("*.py") if "late import" in file.read_text("utf-8")]
     assert files
+    patterns = 0
     for file in files:
         name = ".".join(("aicli", *file.relative_to(root).with_suffix("").parts)).removesuffix(".__init__")
         module = importlib.import_module(name)
+        for value in vars(module).values():
+            if type(value) is late.regex:
+                value.search("" if isinstance(value.pattern, str) else b"")
+                patterns += 1
         for node in ast.parse(file.read_text("utf-8")).body:
             cls = vars(module).get(node.name) if isinstance(node, ast.ClassDef) else None
             if cls in late.waiting:
                 late.make(cls)
+    assert patterns > 30
+
+
+def test_a_regex_is_compiled_when_it_is_used() -> None:
+    found = late.regex(r"(?P<n>b+)", re.I)
+    assert "search" not in vars(found)
+    assert [m["n"] for m in found.finditer("aBbab")] == ["Bb", "b"]
+    assert found.sub("-", "ABBA") == "A-A"
+    assert found.pattern == r"(?P<n>b+)"
+    with pytest.raises(re.error):
+        late.regex("(").match("a")

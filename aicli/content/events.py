@@ -216,4 +216,3 @@ AgentEvent = Annotated[
     | Delegated,
     Field(discriminator="type"),
 ]
-Delegated.model_rebuild()

@@ -14,7 +14,7 @@ Meta = dict[str, Any]
 class Value(BaseModel):
     """A frozen value that compares by content."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class TextPart(Value):
