@@ -9,11 +9,13 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
 
+from aicli.late import regex
+
 REDACTED = "[redacted]"
 
 _ESC_MARK = "␛"
 _JOINERS = "\u200c\u200d"
-_PLAIN = re.compile(
+_PLAIN = regex(
     r"[^\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f"
     r"\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000110bd\U000110cd\U00013430-\U0001343f"
     r"\U0001bca0-\U0001bcaf\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
@@ -166,7 +168,7 @@ def escape_json(text: str) -> str:
 
 
 _EDGE = r"(?<![A-Za-z0-9])"
-_SHAPES = re.compile(
+_SHAPES = regex(
     "|".join(
         (
             _EDGE + r"sk-ant-[A-Za-z0-9_-]{8,}",
@@ -184,10 +186,8 @@ _SHAPES = re.compile(
         )
     )
 )
-_TOKEN_TAIL = re.compile(r"[!-~]+\Z")
-_PEM_TAIL = re.compile(
-    r"-----BEGIN[A-Z0-9 ]{0,60}(?:-{0,5}|-----(?:(?!-----END )[\s\S])*(?:-----END [A-Z0-9 ]*-{0,4})?)\Z"
-)
+_TOKEN_TAIL = regex(r"[!-~]+\Z")
+_PEM_TAIL = regex(r"-----BEGIN[A-Z0-9 ]{0,60}(?:-{0,5}|-----(?:(?!-----END )[\s\S])*(?:-----END [A-Z0-9 ]*-{0,4})?)\Z")
 _EXACT_ONLY = frozenset({"meta", "id", "call_id", "session_id", "sha256", "hash", "signature", "encrypted_content"})
 _HOLD = 16_384
 
