@@ -39,25 +39,36 @@ def _strict(text: str) -> Found:
         value = statement.value
         nodes += value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]
     found: Found = []
+    computed = False  # a call whose value has to be worked out is passed over: read by hand it would be a wrong value
     for node in nodes:
         if not isinstance(node, ast.Call) or node.args or any(k.arg is None for k in node.keywords):
             raise ValueError("no call with keywords only")
-        arguments = {str(k.arg): plain(ast.literal_eval(_json_words(k.value))) for k in node.keywords}
+        values = {str(k.arg): _Literal().visit(k.value) for k in node.keywords}
+        if any(isinstance(v, _COMPUTED) for v in values.values()):
+            computed = True
+            continue
+        arguments = {k: plain(ast.literal_eval(v)) for k, v in values.items()}
         found.append((ast.unparse(node.func), arguments))
-    if not found:
+    if not found and not computed:
         raise ValueError("no call")
     return found
 
 
-class _JsonWords(ast.NodeTransformer):
+_COMPUTED = (ast.BinOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Call, ast.Attribute, ast.Subscript)
+
+
+class _Literal(ast.NodeTransformer):
+    """The words of JSON, and texts joined by +, as the constants they mean."""
+
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return ast.Constant(_WORDS[node.id]) if node.id in _WORDS else node
 
-
-def _json_words(node: ast.expr) -> ast.expr:
-    changed = _JsonWords().visit(node)
-    assert isinstance(changed, ast.expr)
-    return changed
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        match node:
+            case ast.BinOp(ast.Constant(str(left)), ast.Add(), ast.Constant(str(right))):
+                return ast.Constant(left + right)
+        return node
 
 
 class _Wrong(ValueError):

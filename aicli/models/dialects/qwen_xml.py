@@ -39,8 +39,8 @@ def _bare(reader: Reader, opener: str) -> Generator[None, None, bool]:
     head = yield from wait_for(reader.source, _HEAD, 280)
     if head is None or not reader.tools.find(head.group(1).strip("\"'")):
         return False
-    reader.source.take(head.end() - len(head.group(2)))
-    yield from _function(reader, head.group(1), opener + head.group(1) + ">")
+    taken = reader.source.take(head.end() - len(head.group(2)))
+    yield from _function(reader, head.group(1), opener + taken)
     if close := (yield from wait_for(reader.source, _BLOCK_CLOSE, 64)):
         reader.source.take(close.end())
     return True

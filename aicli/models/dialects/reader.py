@@ -147,10 +147,15 @@ class Reader:
                 self._held.insert(-1, TextDelta(space))
             self.last, self.began = "}", True
 
-    def mentioned(self, after: str, calls: Sequence[Call]) -> bool:
-        """Markup inside a sentence, with words on both sides, whose calls could not run as they stand: it is quoted."""
-        inside = not self.line_start and self.last.strip() and _WORDS_FOLLOW(after)
-        return bool(inside) and not (calls and all(self.tools.fit(call) for call in calls))
+    def mentioned(self, after: str, calls: Sequence[Call], between: str = "") -> bool:
+        """Markup inside a sentence, with words on both sides, whose calls could not run as they stand: it is quoted.
+
+        `between` is what stood inside the markup and was no part of a call.
+        """
+        inside = not self.line_start and self.last.strip()
+        if inside and between:
+            return True
+        return bool(inside and _WORDS_FOLLOW(after)) and not (calls and all(self.tools.fit(call) for call in calls))
 
     def unreadable(self, name: str, text: str, fault: str, dialect: str) -> None:
         """Something that clearly tried to be a call. With a name it is answered, else it stays text."""

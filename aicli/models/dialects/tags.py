@@ -47,6 +47,7 @@ class _Reading:
     name: str
     raw: list[str]
     args: JsonObject = field(default_factory=dict)
+    key: str = ""  # the parameter that is being read
 
     def collect(self, literals: tuple[str, ...]) -> Generator[None, None, tuple[str, str]]:
         text, marker = yield from self.reader.source.collect(markers(frozenset(literals)))
@@ -88,7 +89,7 @@ def read_call(reader: Reader, form: Form, name: str, head: str, dialect: str) ->
     ahead = yield from reader.source.peek(64)
     after = next((ahead.lstrip()[len(c) :] for c in form.block_close if ahead.lstrip().startswith(c)), ahead)
     said = Call(reader.tools.named(name), call.args)
-    if closed and reader.mentioned(after, [said]) and not loose.startswith("{"):
+    if closed and reader.mentioned(after, [said], loose if not call.args else "") and not loose.startswith("{"):
         reader.plain("".join(call.raw) + reader.source.take(len(ahead) - len(after)))
     elif loose.startswith("{") and not call.args:
         _from_json(call, loose, dialect, closed)
@@ -118,6 +119,7 @@ def _parameter(call: _Reading) -> Generator[None, None, bool]:
     if end not in form.head_ends:
         return False
     key, attrs = form.key(head)
+    call.key = key
     if form.value_open and end != form.value_open:
         ahead = yield from reader.source.peek(len(form.value_open) + 16)
         if (at := ahead.find(form.value_open)) >= 0 and not ahead[:at].strip("\\n \r\n"):
@@ -153,6 +155,11 @@ def _value(call: _Reading) -> Generator[None, None, tuple[str, bool]]:
         if (depth == 0 and _ends_value(call, marker, ahead)) or not reader.second_looks:
             if marker not in form.param_close:
                 call.give_back(marker)
+                if _took_closers(form, pieces):
+                    rest = "".join(call.raw[-2:])
+                    del call.raw[-2:]
+                    reader.source.unread(rest)
+                    del pieces[-4:]
             return "".join(pieces), True
         if marker in form.call_open:
             depth += 1
@@ -169,6 +176,13 @@ def _value(call: _Reading) -> Generator[None, None, tuple[str, bool]]:
     joined = "".join(call.raw)
     call.raw[:] = [joined[: len(joined) - len(rest)]]
     return "".join(pieces[:first]), True
+
+
+def _took_closers(form: Form, pieces: list[str]) -> bool:
+    """Does a value end with what closes its parameter and its call? Then an opener in it was only mentioned."""
+    tail = pieces[-4:]
+    closes = len(tail) == 4 and tail[0] in form.param_close and tail[2] in form.call_close
+    return closes and not tail[1].strip() and not tail[3].strip()
 
 
 def _ends_value(call: _Reading, marker: str, ahead: str) -> bool:
@@ -188,7 +202,8 @@ def _ends_value(call: _Reading, marker: str, ahead: str) -> bool:
     if marker in form.param_open:
         known = call.reader.tools.properties(call.name)
         found = [ahead.find(end) for end in form.head_ends if end in ahead]
-        return bool(found) and (not known or form.key(ahead[: min(found)])[0] in known)
+        key = form.key(ahead[: min(found)])[0] if found else ""
+        return bool(found) and (not known or (key in known and key not in call.args and key != call.key))
     if marker in form.call_close:
         expected = (*form.block_close, *form.block_open, *form.call_open, "<|")
         return not after or after.startswith(expected)
