@@ -17,6 +17,7 @@ from aicli.content.messages import Message
 from aicli.content.request import Thinking
 from aicli.models.base import Model, ModelInfo
 from aicli.safety.policy import Policy
+from aicli.safety.sandbox import say
 from aicli.safety.saved import save_rule
 from aicli.session import Session
 from aicli.tools.base import Tool
@@ -79,11 +80,15 @@ async def make_agent(
         sync=_sync(session),
     )
 
+    agent.executor.on_always(_keeper(session))
+    return agent
+
+
+def _keeper(session: Session) -> Callable[[str, str], None]:
     def save(rule: str, scope: str) -> None:
         save_rule(rule, scope, session.workspace.root)
 
-    agent.executor.on_always(save)
-    return agent
+    return save
 
 
 def _delegate(session: Session, models: list[Model]) -> Tool:
@@ -93,7 +98,7 @@ def _delegate(session: Session, models: list[Model]) -> Tool:
     def make(name: str) -> Agent:
         parent = session.agent
         spec = session.agents.get(name).model_copy(update={"delegates": False})
-        return Agent(
+        agent = Agent(
             name=spec.name,
             instructions=system_text(spec, cwd=str(session.workspace.root), profile=models[0].info.profile),
             model=parent.model,
@@ -109,6 +114,8 @@ def _delegate(session: Session, models: list[Model]) -> Tool:
             paths=parent.paths,
             sync=parent.sync,
         )
+        agent.executor.on_always(_keeper(session))
+        return agent
 
     return delegate_tool(make, types)
 
@@ -137,6 +144,8 @@ def _limits(session: Session, spec: AgentSpec) -> Limits:
 async def _started(session: Session, spec: AgentSpec, info: ModelInfo) -> RunStarted:
     box = session.state.sandbox
     warnings = [*session.loaded.warnings, *session.problems(), *session.orchestrator.notes]
+    if box and (loud := say(box)):
+        warnings.append(loud)
     if session.log and session.log.notice:
         warnings.append(session.log.notice)
     if info.note:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ from aicli.safety import sandbox as sandboxes
 from aicli.safety import trust
 from aicli.safety.confined import Sandbox
 from aicli.safety.policy import Policy
-from aicli.safety.rules import parse_rules
+from aicli.safety.rules import RuleSet, parse_rules
+from aicli.safety.saved import saved_rules
 from aicli.safety.secrets import Keys, all_secrets
 from aicli.session import RunOptions, Session
 from aicli.sessions.log import RunLogger, new_id
@@ -39,8 +41,8 @@ from aicli.workspace.root import Workspace
 
 
 def trusted(cwd: Path, flag: bool = False) -> bool:
-    """May this folder's own files act? `flag` is the person's word for this run."""
-    return flag or trust.trusted(cwd)
+    """May this folder's own files act? `flag` is the person's word for this run, void for / and home folders."""
+    return flag and not trust.too_wide(cwd) or trust.trusted(cwd)
 
 
 def load(flags: Mapping[str, object], options: RunOptions, environ: Mapping[str, str] | None = None) -> Loaded:
@@ -50,9 +52,12 @@ def load(flags: Mapping[str, object], options: RunOptions, environ: Mapping[str,
     provider, colon, _ = options.model.partition(":")
     if colon and flags.get("base_url") and not flags.get("provider"):
         flags = {**flags, "provider": provider}  # an address and a model said together belong together
-    return settings_load.load(
+    loaded = settings_load.load(
         flags, cwd=options.cwd, trusted=not options.bare and trusted(options.cwd, options.trust), environ=environ
     )
+    if options.trust and (why := trust.too_wide(options.cwd)):
+        return replace(loaded, warnings=(*loaded.warnings, f"--trust changes nothing here: {why}"))
+    return loaded
 
 
 async def build(loaded: Loaded, host: Host, options: RunOptions) -> Session:
@@ -70,16 +75,16 @@ async def build(loaded: Loaded, host: Host, options: RunOptions) -> Session:
     session_id = log.session_id if log else options.session_id or (restored.id if restored else new_id())
     box = sandboxes.detect(settings.sandbox.mode, workspace.root, settings.sandbox.read, options.add_dirs)
     tools = _tools(options, cwd, trusts)
-    rules = settings.permissions
     policy = Policy(
         mode=_mode(loaded, host, restored, box),
-        rules=parse_rules(rules.deny, rules.ask, rules.allow, known=tools.names),
+        rules=_rules(settings, workspace, tools),
         workspace=workspace,
         headless=not host.present,
         sandbox_status=box.status,
     )
     state = _state(loaded, options, workspace, session_id, box, trusts)
     policy.shell_cwd = lambda: state.shell_cwd
+    state.may_read = policy.may_read
     state.headless = not host.present
     state.tasks = restored.tasks if restored else ()
     built: list[Session] = []
@@ -134,7 +139,7 @@ def _orchestrator(settings: Settings, keys: Keys, options: RunOptions, built: li
 
     return MultiModelOrchestrator(
         settings,
-        _key(keys, settings),
+        keys.value,
         on_retry=report,
         log_http=options.log_http,
         record=options.record,
@@ -199,6 +204,12 @@ def _agents(options: RunOptions, cwd: Path, trusts: bool) -> AgentRegistry:
     return AgentRegistry([*folders, paths.project_folder(cwd) / "agents"] if trusts else folders)
 
 
+def _rules(settings: Settings, workspace: Workspace, tools: ToolRegistry) -> RuleSet:
+    """Those of the settings, and what was allowed for good for this project. Raises ConfigError."""
+    said = settings.permissions
+    return parse_rules(said.deny, said.ask, (*said.allow, *saved_rules(workspace.root, tools.names)), known=tools.names)
+
+
 def _mode(loaded: Loaded, host: Host, restored: Restored | None, sandbox: Sandbox) -> PermissionMode:
     """Flag, settings or the resumed session's; else default where somebody can answer, dont-ask where nobody can."""
     said: str = loaded.settings.permissions.mode
@@ -207,16 +218,6 @@ def _mode(loaded: Loaded, host: Host, restored: Restored | None, sandbox: Sandbo
     mode = PermissionMode(said) if said else PermissionMode.DEFAULT if host.present else PermissionMode.DONT_ASK
     sandboxes.check_bypass(mode, sandbox)
     return mode
-
-
-def _key(keys: Keys, settings: Settings) -> Callable[[str, str], str | None]:
-    def key(provider: str, base_url: str) -> str | None:
-        secret = keys.for_provider(provider, base_url)
-        if secret is not None:
-            return secret.reveal()
-        return settings.api_key.get_secret_value() if settings.api_key else None
-
-    return key
 
 
 def _user_urls(loaded: Loaded) -> list[str]:

@@ -31,13 +31,17 @@ class ModelSettings(Section):
     )
 
 
+RuleText = str | dict[str, str | tuple[str, ...]]
+"""A permission rule: text, or a table {rule, match, not_match} with examples that are checked at start."""
+
+
 class PermissionSettings(Section):
     mode: Literal["", "plan", "default", "accept-edits", "dont-ask", "bypass"] = Field(
         "", description="Who is asked. Unset: default on a terminal, dont-ask without one."
     )
-    deny: tuple[str, ...] = Field((), description="Rules that always refuse, such as shell(curl *).")
-    ask: tuple[str, ...] = Field((), description="Rules that always ask.")
-    allow: tuple[str, ...] = Field((), description="Rules that allow unasked.")
+    deny: tuple[RuleText, ...] = Field((), description="Rules that always refuse, such as shell(curl *).")
+    ask: tuple[RuleText, ...] = Field((), description="Rules that always ask.")
+    allow: tuple[RuleText, ...] = Field((), description="Rules that allow unasked.")
 
 
 class SandboxSettings(Section):

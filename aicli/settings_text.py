@@ -67,8 +67,10 @@ def shown(value: Any, key: str = "") -> str:
         return EXAMPLES.get(key, "8192") + "  # unset"
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return "[" + ", ".join(shown(item) for item in value) + "]"
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{name} = {shown(item)}" for name, item in value.items()) + " }"
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)
 
 

@@ -148,11 +148,7 @@ def _sandbox(settings: Settings, cwd: Path) -> Check:
 
 
 async def _models(settings: Settings, keys: Keys, model: str) -> list[Check]:
-    def key(provider: str, base_url: str) -> str | None:
-        found = keys.for_provider(provider, base_url)
-        return found.reveal() if found else None
-
-    orchestrator = MultiModelOrchestrator(settings, key, cache_dir=paths.cache_folder())
+    orchestrator = MultiModelOrchestrator(settings, keys.value, cache_dir=paths.cache_folder())
     try:
         rows = await orchestrator.report()
         checks = [

@@ -60,14 +60,7 @@ def _settings() -> Settings:
 
 def _orchestrator(settings: Settings) -> MultiModelOrchestrator:
     keys = Keys(os.environ, user_urls=[settings.base_url] if settings.base_url else [])
-
-    def key(provider: str, base_url: str) -> str | None:
-        secret = keys.for_provider(provider, base_url)
-        if secret is not None:
-            return secret.reveal()
-        return settings.api_key.get_secret_value() if settings.api_key else None
-
-    return MultiModelOrchestrator(settings, key, cache_dir=paths.cache_folder())
+    return MultiModelOrchestrator(settings, keys.value, cache_dir=paths.cache_folder())
 
 
 async def _report(settings: Settings) -> dict[str, Any]:

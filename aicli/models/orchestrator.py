@@ -186,8 +186,9 @@ class MultiModelOrchestrator:
         await self._http.close()
 
     def _key_for(self, provider: Provider, url: str) -> str | None:
+        """The key that is set goes to the provider that is set, at its own address or the one that is set; no other."""
         secret = self._settings.api_key
-        if secret is not None and (self._chosen() or provider.name) == provider.name:
+        if secret is not None and self._chosen() in ("", provider.name, *provider.other_names):
             return str(secret.get_secret_value())
         return self._key(provider.name, url)
 

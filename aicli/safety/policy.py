@@ -85,8 +85,12 @@ class Policy:
 
     def may_read(self, path: str) -> bool:
         """False where a deny rule for reading takes the path: for tools that read many files by one call."""
-        rules = [r for r in self.rules.deny if r.spec and (r.tool == "read" or r.tool in READS)]
+        rules = self._unread
         return not rules or self.workspace is None or not any(self._names(r, path) for r in rules)
+
+    @property
+    def _unread(self) -> list[Rule]:
+        return [r for r in self.rules.deny if r.spec and (r.tool == "read" or r.tool in READS)]
 
     def covers(self, rule: str, name: str, kind: ToolKind, args: JsonObject) -> bool:
         """Would this rule let a call pass that is asked about without it? For showing what a new rule would mean."""
@@ -221,7 +225,7 @@ class Policy:
             verdict = self._part(part, cwd, silent or bool(moved))
             if verdict is not None:
                 out.append(Decided(part.text or command, verdict))
-        if not silent and all(d.verdict.rule == READ_ONLY for d in out):
+        if not silent and all(d.verdict.rule == READ_ONLY for d in out) and not _only_cd(found):
             why = "it seems to read only, but is not plain enough to be sure"
             return [Decided(command, Verdict("ask", why, f"mode {self.mode.value}"))]
         return out
@@ -251,6 +255,8 @@ class Policy:
             return Verdict("ask", why, "protected path")
         mode = f"mode {self.mode.value}"
         reads = silent or self._reads_only(part, cwd)
+        if reads and self._unread and _reads_much(part):
+            return Verdict("ask", "it reads many files, and a rule denies reading some", self._unread[0].text)
         if reads and self.sandbox_status != "none":
             return Verdict("allow", "it only reads", READ_ONLY)
         if self.mode is PermissionMode.PLAN:
@@ -291,3 +297,17 @@ class Policy:
         assert self.workspace is not None
         target = gates.target_of(self.workspace, path)
         return target.place is not None and gates.rule_takes(rule, target, for_deny=True)
+
+
+def _only_cd(found: tuple[Part, ...]) -> bool:
+    """A lone `cd DIR`, which the shell tool carries out itself."""
+    return len(found) == 1 and found[0].argv[:1] == ("cd",)
+
+
+def _reads_much(part: Part) -> bool:
+    """Does it read files that the line does not name?"""
+    if part.argv[0] == "git":
+        return bool({"diff", "show", "log"} & set(part.argv))
+    flags = [w for w in part.argv[1:] if w and w.startswith("-")]
+    deep = any(w == "--recursive" if w.startswith("--") else {"r", "R"} & set(w) for w in flags)
+    return part.argv[0] in ("grep", "diff") and deep

@@ -16,7 +16,7 @@ import pathspec
 from aicli.content.kinds import ToolKind
 from aicli.content.parts import JsonObject
 from aicli.errors import ConfigError
-from aicli.late import dataclass
+from aicli.late import dataclass, regex
 from aicli.safety.wrappers import Word, name_of
 
 READS = ("read_file", "read_many_files", "grep", "glob", "ls")
@@ -41,7 +41,7 @@ _ALIASES = {
     "list_directory": "ls",
     "search_file_content": "grep",
 }
-_FORM = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*(?:\(([\s\S]*)\))?\s*")
+_FORM = regex(r"\s*([A-Za-z_][\w.-]*)\s*(?:\(([\s\S]*)\))?\s*")
 Fit = Literal["yes", "maybe", "no"]
 
 
@@ -151,6 +151,15 @@ def parse_rule(given: str | Mapping[str, Any], known: Collection[str] = ()) -> R
                 verb = "does not match" if wanted else "matches"
                 raise ConfigError(f"permission rule {rule.text!r} {verb} its example {example!r}")
     return rule
+
+
+def names_tool(text: str, known: Collection[str] = ()) -> bool:
+    """Can the rule be read, and is its tool built in, a group or `known`?"""
+    try:
+        _parse(text, known)
+    except ConfigError:
+        return False
+    return True
 
 
 def parse_rules(

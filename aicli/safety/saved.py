@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 import tomllib
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from aicli.errors import ConfigError
 from aicli.paths import config_folder, private_folder
-from aicli.safety.rules import parse_rule
+from aicli.safety.rules import names_tool, parse_rule
 
 
 def save_rule(rule: str, scope: str, root: Path) -> Path:
@@ -32,8 +33,12 @@ def save_rule(rule: str, scope: str, root: Path) -> Path:
     return path
 
 
-def saved_rules(root: Path) -> tuple[str, ...]:
-    """The allow rules saved for this project alone; those of the user stand in the settings."""
+def saved_rules(root: Path, known: Collection[str] | None = None) -> tuple[str, ...]:
+    """The allow rules saved for this project alone; those of the user stand in the settings.
+
+    With `known`, a rule for a tool that is neither built in nor in it is left out: a project's own tools come and go.
+    Raises ConfigError for a file that can't be read.
+    """
     path = project_rules(root)
     try:
         table = tomllib.loads(path.read_text("utf-8"))
@@ -41,7 +46,8 @@ def saved_rules(root: Path) -> tuple[str, ...]:
         return ()
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
         raise ConfigError(f"{path}: {e}", hint="Mend or remove the file") from e
-    return tuple(r for r in table.get("permissions", {}).get("allow", []) if isinstance(r, str))
+    rules = table.get("permissions", {}).get("allow", [])
+    return tuple(r for r in rules if isinstance(r, str) and (known is None or names_tool(r, known)))
 
 
 def project_rules(root: Path) -> Path:

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from aicli.errors import ConfigError
-from aicli.late import dataclass
+from aicli.late import dataclass, regex
 from aicli.paths import config_folder, private_folder
 
 SYSTEM_PATH = "/usr/bin:/bin"
@@ -39,7 +39,7 @@ BUILT_IN_ORIGINS: Mapping[str, str] = {
     "openrouter": "https://openrouter.ai",
 }
 _PORTS = {"http": 80, "https": 443}
-_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)
+_SECRET_NAME = regex(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)
 _NO_SECRET = frozenset({"SSH_AUTH_SOCK", "XAUTHORITY", "GPG_KEY"})
 _NO_SECRET_ENDINGS = ("_FILE", "_PATH", "_DIR", "_SOCK", "_URL", "_LAYOUT")
 
@@ -96,6 +96,11 @@ class Keys:
         if not self._may_go(provider, base_url, str(entry.get("base_url", ""))):
             return None
         return self._from_environ(provider) or self._from_keyring(provider) or self._from_file(entry)
+
+    def value(self, provider: str, base_url: str = "") -> str | None:
+        """The same as plain text, for the requests themselves."""
+        secret = self.for_provider(provider, base_url)
+        return secret.reveal() if secret else None
 
     def known(self) -> tuple[str, ...]:
         """Every key at hand, for the redactor. A file that can't be used counts as none here."""
@@ -228,7 +233,7 @@ _CHILD_NAMES = frozenset(
     {"HOME", "LANG", "LANGUAGE", "TERM", "TZ", "USER", "LOGNAME", "SHELL", "TMPDIR", "COLUMNS", "LINES"}
     | {"SYSTEMROOT", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "WINDIR"}
 )
-_NEVER = re.compile(r"LD_.*|DYLD_.*|GIT_.*|PYTHON.*|BASH_.*|ENV|NODE_OPTIONS|PERL5.*|RUBYOPT|PROMPT_COMMAND|PS4|IFS")
+_NEVER = regex(r"LD_.*|DYLD_.*|GIT_.*|PYTHON.*|BASH_.*|ENV|NODE_OPTIONS|PERL5.*|RUBYOPT|PROMPT_COMMAND|PS4|IFS")
 
 
 def child_environ(

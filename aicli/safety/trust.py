@@ -9,17 +9,17 @@ import os
 import stat
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from aicli.clean import sanitise
 from aicli.errors import TrustError
+from aicli.late import dataclass
 from aicli.paths import PROJECT, private_folder, state_folder
 
 INSTRUCTIONS = ("AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "GEMINI.md", "AICLI.md")
 SERVERS = (".mcp.json",)
-_DATA = ("memory.md",)
+_DATA, _DATA_FOLDERS = ("memory.md",), ("plans",)
 _MOST_FILES = 500
 _KEPT_TEXT = 100_000
 _KINDS = {"agents": "agent", "tools": "tool", "hooks": "hook", "commands": "command", "providers": "provider"}
@@ -117,6 +117,12 @@ def revoke(folder: Path) -> bool:
     return True
 
 
+def too_wide(folder: Path) -> str:
+    """Why this folder can't be trusted whatever a person says, "" when it can be."""
+    root = repo_root(folder)
+    return f"{root} holds more than a project, so it can't be trusted as a whole" if _too_wide(root) else ""
+
+
 def notice(folder: Path) -> str:
     """One line that says what stays out of action, "" when nothing does."""
     if trusted(folder):
@@ -127,7 +133,8 @@ def notice(folder: Path) -> str:
     names = [sanitise(i.path, keep_newlines=False) for i in items]
     shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
     why = "has changed since it was trusted" if known(folder) else "is not trusted"
-    return f"this folder {why}, so it is ignored: {shown} (--trust accepts it)"
+    how = "start in the project's own folder" if too_wide(folder) else "--trust accepts it"
+    return f"this folder {why}, so it is ignored: {shown} ({how})"
 
 
 def _too_wide(root: Path) -> bool:
@@ -163,10 +170,11 @@ def _of_folder(folder: Path) -> Iterator[Path]:
             yield folder / name
     count = 0
     for where, folders, names in os.walk(folder / PROJECT):
-        folders[:] = sorted(f for f in folders if f != "__pycache__")
+        top = Path(where) == folder / PROJECT
+        folders[:] = sorted(f for f in folders if f != "__pycache__" and not (top and f in _DATA_FOLDERS))
         for name in sorted(names):
             path = Path(where, name)
-            if _regular(path) and not (name in _DATA and Path(where) == folder / PROJECT):
+            if _regular(path) and not (top and name in _DATA):
                 count += 1
                 if count > _MOST_FILES:
                     return

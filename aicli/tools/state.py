@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 class RunState:
     """`seen` holds the version of each file as this run last read or wrote it, by display path; `misses` counts edits
     of a file that found nothing, in a row. `untrusted` is set once text from outside (web) was read.
-    `sandbox` None means that commands run unconfined. `workspace` None: a run without files.
+    `sandbox` None means that commands run unconfined. `workspace` None: a run without files. `may_read(path)` is False
+    where a rule denies it: for tools that come upon files by themselves.
     """
 
     workspace: Workspace | None = None
@@ -42,4 +44,5 @@ class RunState:
     misses: dict[str, int] = field(default_factory=dict)
     tasks: tuple[Task, ...] = ()
     environ: dict[str, str] | None = None
+    may_read: Callable[[str], bool] = lambda path: True
     extra: dict[str, Any] = field(default_factory=dict)

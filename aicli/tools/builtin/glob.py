@@ -51,6 +51,7 @@ def glob(
         found, listing = _find(workspace, pattern, path, hidden)
     except (BadGlob, WorkspaceError) as e:
         raise ToolFailed(str(e)) from None
+    found = [entry for entry in found if ctx.state.may_read(entry.rel)]
     names = [shown(entry.rel) + ("/" if entry.kind == "dir" else "") for entry in found]
     limit = max(1, min(limit, _MOST))
     lines = names[:limit]

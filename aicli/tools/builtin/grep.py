@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -31,6 +31,7 @@ class _Outcome:
     found: Found
     listing: Listing
     secrets: list[str]
+    denied: list[str]
     is_dir: bool
 
 
@@ -103,9 +104,10 @@ async def grep(
         raise ToolFailed("pattern is empty: give the text or expression to look for.")
     limit = max(1, min(limit, _MOST))
     more = {"ignore_case": ignore_case, "context": max(0, min(context, 50)), "mode": mode, "limit": limit}
+    wanted = (pattern, literal, multiline, more)
     stop = threading.Event()
     try:
-        found = await asyncio.to_thread(_search, workspace, path, glob, (pattern, literal, multiline, more), stop)
+        found = await asyncio.to_thread(_search, workspace, path, glob, wanted, stop, ctx.state.may_read)
     except asyncio.CancelledError:
         stop.set()
         raise
@@ -113,7 +115,12 @@ async def grep(
 
 
 def _search(
-    workspace: Workspace, path: str, glob: str, wanted: tuple[str, bool, bool, dict[str, Any]], stop: threading.Event
+    workspace: Workspace,
+    path: str,
+    glob: str,
+    wanted: tuple[str, bool, bool, dict[str, Any]],
+    stop: threading.Event,
+    may_read: Callable[[str], bool],
 ) -> _Outcome:
     pattern, literal, multiline, more = wanted
     try:
@@ -122,8 +129,17 @@ def _search(
         include, exclude = _patterns(glob)
         listing = Listing(workspace, place, hidden=names_hidden(glob.lstrip("!")))
         secrets: list[str] = []
+        denied: list[str] = []
+
+        def open_to_all(rel: str) -> bool:
+            may = may_read(listing.display(rel))
+            denied.extend([] if may else [rel])
+            return may
+
+        files: Iterator[str]
         if is_dir:
-            files = _names(listing, include, exclude, secrets, candidates(listing, ask, stop, TIME_LIMIT))
+            likely = candidates(listing, ask, stop, TIME_LIMIT)
+            files = filter(open_to_all, _names(listing, include, exclude, secrets, likely))
         else:
             files = iter((listing.rel(place.display),))
         found = search(ask, files, stop=stop)
@@ -135,7 +151,7 @@ def _search(
         raise ToolFailed(str(e)) from None
     except OSError as e:
         raise ToolFailed(f"The search could not be run: {e.strerror or e}.") from None
-    return _Outcome(found, listing, secrets, is_dir)
+    return _Outcome(found, listing, secrets, denied, is_dir)
 
 
 def _patterns(glob: str) -> tuple[re.Pattern[str] | None, re.Pattern[str] | None]:
@@ -157,7 +173,7 @@ def _names(
     likely: list[str] | None,
 ) -> Iterator[str]:
     if likely is None:
-        chosen = (listing.rel(entry.rel) for entry in listing.files(include, exclude))
+        chosen = listing.files(include, exclude)
     else:
         chosen = (rel for rel in likely if listing.chosen(listing.display(rel), include, exclude))
     for rel in chosen:
@@ -236,4 +252,6 @@ def _notes(outcome: _Outcome, limit: int, left: int) -> list[str]:
     if outcome.secrets:
         names = ", ".join(shown(name) for name in outcome.secrets[:3])
         notes.append(f"left out as it may hold secrets: {names}; name it as path to search it")
+    if count := len(outcome.denied):
+        notes.append(f"{count} {'file' if count == 1 else 'files'} left out: a rule denies reading")
     return notes

@@ -48,6 +48,10 @@ def read_many_files(ctx: ToolContext, paths: list[str]) -> ToolResult:
     """Read several text files at once, by path or glob (`src/**/*.py`). Ignored and binary files are left out."""
     files = files_of(ctx)
     names, notes = _named(files, paths)
+    denied = [name for name in names if not ctx.state.may_read(name)]
+    if denied:
+        names = [name for name in names if name not in denied]
+        notes.append(f"{len(denied)} left out: a rule denies reading.")
     if not names:
         raise ToolFailed(f"No files match {', '.join(paths) or 'an empty list'}. {' '.join(notes)}".strip())
     parts: list[str] = []
