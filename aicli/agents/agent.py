@@ -244,10 +244,11 @@ class Agent:
         self._to_sinks(HistoryCut(to=to, why=why))
 
     def _conversation(self, asker: Asker, emit: Emit, schema: JsonObject | None = None) -> Conversation:
-        compact_tools = asker.model.info.profile != "full"
+        info = asker.model.info
+        compact_tools = info.profile != "full"
         offered = [t for t in self.executor.tools if not (compact_tools and t.full_only)]
         specs = tuple(t.spec(compact_tools) for t in offered)
-        native = schema if not specs or asker.model.info.schema == "tools" else None
+        native = schema if not specs or info.schema == "tools" or info.tools == "steps" else None
         request = ModelRequest(
             system=self.instructions + (answer.instruction(schema) if schema is not None else ""),
             tools=specs,
