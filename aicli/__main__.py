@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 
 
@@ -13,6 +14,8 @@ def main() -> None:
 
         sys.stdout.write(f"aicli {__version__}\n")
         return
+    # other programs' plug-ins have no business in our values, and to look for some reads every installed package
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     gc.set_threshold(100_000, 20, 50)  # what is built at start stays: looking through it over and over frees nothing
     from aicli.cli import run
 

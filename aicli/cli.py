@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ class CommandFolder(TyperGroup):
             return None
         command = get_command(import_module(f"aicli.commands.{cmd_name}").app)
         command.name = cmd_name
+        unconverted(command)
         return command
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -49,6 +51,19 @@ class CommandFolder(TyperGroup):
             hint = f"Did you mean {near[0]}?" if near else "Try aicli --help"
             raise UnknownCommand(f"there is no command {name!r}", hint=hint)
         return super().resolve_command(ctx, args)
+
+
+def unconverted(command: Any) -> None:
+    """Flags that were not given keep their default as it is: the converters of forty flags take longer than the rest."""
+    for sub in getattr(command, "commands", {}).values():
+        unconverted(sub)
+    for param in command.params:
+        if not (param.required or param.multiple or param.nargs != 1 or param.callback):
+            param.process_value = partial(_converted, param, param.process_value)
+
+
+def _converted(param: Any, convert: Callable[[Any, Any], Any], ctx: Any, value: Any) -> Any:
+    return value if value is None or value is param.default else convert(ctx, value)
 
 
 class UnknownCommand(AicliError):

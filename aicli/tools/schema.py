@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, create_model
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from aicli.content.parts import JsonObject
 
@@ -51,9 +52,16 @@ def _bare(function: Callable[..., Any], skip: str) -> Any:
     return stand_in
 
 
+class _AsDeclared(GenerateJsonSchema):
+    """Keys keep their order; to sort them takes as long as all the rest."""
+
+    def sort(self, value: JsonSchemaValue, parent_key: str | None = None) -> JsonSchemaValue:
+        return value
+
+
 def json_schema(model: type[BaseModel]) -> JsonObject:
     """The JSON schema: no titles, references inlined, `X | None` reduced to X."""
-    raw = model.model_json_schema()
+    raw = model.model_json_schema(schema_generator=_AsDeclared)
     defs = raw.pop("$defs", {})
     cleaned: JsonObject = _clean(raw, defs, frozenset(("title", "additionalProperties")))
     cleaned.setdefault("properties", {})
