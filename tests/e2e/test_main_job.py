@@ -120,7 +120,7 @@ def test_twenty_turns_over_all_tools(isolated: Path) -> None:
     assert result["num_tool_calls"] == 22 and set(result["files_changed"]) >= {"包/a.py", "包/b.py"}
     assert "x = 1" in texts[5] and "y = 2" in texts[6]
     assert any("It holds two files." in t for t in texts) and any("x = 11" in t for t in texts)
-    assert any("nobody" in t for t in texts)
+    assert any("Nobody" in t for t in texts)
     assert not any("Traceback" in t for t in texts)
 
 

@@ -72,7 +72,8 @@ def _nothing(pattern: str, path: str, hidden: bool) -> str:
         hints.append(f"**/{pattern} looks in all folders")
     if not hidden and not names_hidden(pattern):
         hints.append("hidden and ignored files were left out")
-    return f"No files match {pattern} in {path}." + (f" ({'; '.join(hints)})" if hints else "")
+    where = "" if path in ("", ".") else f" in {path}"
+    return f"No files match {pattern}{where}." + (f" ({'; '.join(hints)})" if hints else "")
 
 
 def _find(workspace: Workspace, pattern: str, path: str, hidden: bool) -> tuple[list[Entry], Listing]:
