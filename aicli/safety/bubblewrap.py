@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
 import tempfile
+import time
 import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from aicli import paths
 from aicli.safety.confined import Confined, Status
 from aicli.safety.masks import Hold, Masks
 from aicli.safety.sandbox_paths import (
@@ -27,6 +30,7 @@ from aicli.safety.secrets import SYSTEM_PATH
 _ROOT_ONLY = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus")
 _ROOT_SECRETS = ("/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/etc/gshadow-")
 _PROBE_SECONDS = 10
+_PROOF_SECONDS = 86_400
 
 
 def find() -> str:
@@ -36,14 +40,46 @@ def find() -> str:
 
 
 def works(program: str) -> bool:
-    """Can it make namespaces here? Runs it once, some milliseconds."""
+    """Can it make namespaces here? Runs it, some milliseconds; a yes is remembered for a day of this boot.
+
+    A yes that no longer holds makes commands fail, never run unconfined.
+    """
+    if _proved(program):
+        return True
     argv = [program, "--unshare-all", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "true"]
     try:
-        return (
-            subprocess.run(argv, env={"PATH": SYSTEM_PATH}, capture_output=True, timeout=_PROBE_SECONDS).returncode == 0
-        )
+        tried = subprocess.run(argv, env={"PATH": SYSTEM_PATH}, capture_output=True, timeout=_PROBE_SECONDS)
     except (OSError, subprocess.TimeoutExpired):
         return False
+    if tried.returncode == 0:
+        _remember(program)
+    return tried.returncode == 0
+
+
+def _proof() -> Path:
+    return paths.cache_folder() / "bubblewrap-works"
+
+
+def _circumstances(program: str) -> str:
+    """What the answer hangs on. Raises OSError."""
+    found = os.stat(program)
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+    spaces = [os.readlink(f"/proc/self/ns/{name}") for name in ("user", "mnt", "pid")]
+    return " ".join((program, str(found.st_ino), str(found.st_mtime_ns), str(os.geteuid()), boot, *spaces))
+
+
+def _proved(program: str) -> bool:
+    try:
+        age = time.time() - _proof().stat().st_mtime
+        return 0 <= age < _PROOF_SECONDS and _proof().read_text("utf-8") == _circumstances(program)
+    except (OSError, ValueError):
+        return False
+
+
+def _remember(program: str) -> None:
+    with contextlib.suppress(OSError):  # it is only asked again
+        paths.private_folder(_proof().parent)
+        _proof().write_text(_circumstances(program), "utf-8")
 
 
 def _absolute(path: str) -> str:

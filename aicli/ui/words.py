@@ -39,10 +39,10 @@ class Words:
     def use(self, language: str) -> None:
         """From now on in this language."""
         self.language = language_of(language)
-        self._messages = catalogue(self.language)
 
     def __call__(self, key: str, /, **values: Any) -> str:
-        text = self._messages[key]
+        messages = catalogue(self.language)  # read when something is said: not every run says something
+        text = messages[key]
         if values.get("n") == 1:
-            text = self._messages.get(key + "_one", text)
+            text = messages.get(key + "_one", text)
         return text.format(**values) if values else text
