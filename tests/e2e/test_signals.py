@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from aicli import paths
-from aicli.commands._options import signals_held
 from aicli.content.messages import open_calls
 from aicli.sessions.store import SessionStore
-from tests.e2e.process import BOUND, Ran, aicli, finish, start
+from tests.e2e.process import BOUND, Ran, aicli, environment, finish, start
 from tests.support.counts import soaking
 from tests.support.model_server import ModelServer
 from tests.support.model_server_steps import Step, call, hang, text, usage
@@ -183,8 +183,18 @@ def test_a_child_that_holds_the_pipe_does_not_keep_the_run() -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
-def test_a_signal_that_came_while_the_program_was_loaded_has_its_result_too(here: Callable[..., Ran]) -> None:
-    with signals_held(), ModelServer([]) as server:  # so that the thread of the server holds them too
-        os.kill(os.getpid(), signal.SIGTERM)
-        check_cancelled(here("prompt", "hi", "--output-format", "stream-json", server=server), 143, "stream-json")
+def test_a_signal_that_came_while_the_program_was_loaded_has_its_result_too() -> None:
+    """In a process of its own: other threads of this one would take the signal."""
+    code = (
+        "import os, signal, sys\n"
+        "from aicli.commands._options import signals_held\n"
+        "from aicli.cli import run\n"
+        "with signals_held():\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    sys.exit(run(['prompt', 'hi', '--output-format', 'stream-json']))\n"
+    )
+    with ModelServer([]) as server:
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        process = subprocess.Popen([sys.executable, "-c", code], env=environment(server), **streams)  # type: ignore[call-overload]
+        check_cancelled(finish(process), 143, "stream-json")
         assert server.requests == []
