@@ -167,6 +167,11 @@ def escape_json(text: str) -> str:
     return text.translate(_IN_JSON)
 
 
+def json_text(value: Any) -> str:
+    """Indented JSON for standard output, safe to look at on a terminal, with a newline at its end."""
+    return escape_json(json.dumps(value, ensure_ascii=False, indent=2)) + "\n"
+
+
 _EDGE = r"(?<![A-Za-z0-9])"
 _SHAPES = regex(
     "|".join(

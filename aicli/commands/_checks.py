@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import ssl
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,18 +19,21 @@ from aicli.models.base import Model
 from aicli.models.orchestrator import MultiModelOrchestrator
 from aicli.models.probe import Probed, probe
 from aicli.safety import sandbox, trust
+from aicli.safety.proof import prove
 from aicli.safety.secrets import ENV_NAMES, Keys, credentials_path
 from aicli.settings import Settings
 from aicli.settings_load import Loaded, load, project_file, user_file
 from aicli.ui.console import is_terminal
 
+Status = Literal["ok", "warn", "FAIL"]
+
 
 @dataclass(frozen=True)
 class Check:
-    """`status` is ok, warn or FAIL; `hint` says what to do."""
+    """`hint` says what to do."""
 
     name: str
-    status: Literal["ok", "warn", "FAIL"]
+    status: Status
     detail: str
     hint: str = ""
 
@@ -53,7 +57,7 @@ async def check_all(model: str) -> list[Check]:
         _certificates(),
         _terminal(),
         _state(),
-        _sandbox(settings, cwd),
+        *_sandbox(settings, cwd),
     ]
     if loaded is not None and model:
         checks += await _models(settings, keys, model)
@@ -138,13 +142,21 @@ def _state() -> Check:
     return Check("sessions", "ok", str(folder))
 
 
-def _sandbox(settings: Settings, cwd: Path) -> Check:
+def _sandbox(settings: Settings, cwd: Path) -> Iterator[Check]:
+    """Which one there is, and what came of trying to escape from it; a promise that a reduced one makes not is a warning."""
     try:
         box = sandbox.detect(settings.sandbox.mode, cwd, settings.sandbox.read)
     except AicliError as e:
-        return Check("sandbox", "FAIL", str(e), e.hint)
+        yield Check("sandbox", "FAIL", str(e), e.hint)
+        return
     said = sandbox.say(box)
-    return Check("sandbox", "ok" if box.status == "full" else "warn", said or f"full, by {box.kind}")
+    yield Check("sandbox", "ok" if box.status == "full" else "warn", said or f"full, by {box.kind}")
+    try:
+        for proof in prove(box, cwd):
+            status: Status = "ok" if proof.held else "FAIL" if box.status == "full" else "warn"
+            yield Check("promise", status, f"{proof.promise}: {'held' if proof.held else 'NOT held'} ({proof.tried})")
+    except (OSError, subprocess.SubprocessError) as e:
+        yield Check("promise", "FAIL", f"the sandbox can't be tried: {e}")
 
 
 async def _models(settings: Settings, keys: Keys, model: str) -> list[Check]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from aicli import paths
 from aicli.agents.registry import AgentRegistry
 from aicli.agents.spec import AgentSpec
+from aicli.clean import json_text
 from aicli.safety.trust import trusted
 from aicli.tools.base import Tool
 from aicli.tools.registry import ToolRegistry
@@ -122,4 +122,4 @@ def _tool(tool: Tool) -> dict[str, Any]:
 
 
 def dumped(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+    return json_text(value)

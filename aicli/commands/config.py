@@ -254,6 +254,6 @@ def _change(values: dict[str, Any]) -> int:
 
 
 def _dump(value: Any) -> None:
-    import json
+    from aicli.clean import json_text
 
-    _console().out_exact(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+    _console().out_exact(json_text(value))

@@ -22,15 +22,15 @@ def doctor(
     Ends with 1 when something is broken. The probe asks the model two short questions.
     """
     import asyncio
-    import json
 
+    from aicli.clean import json_text
     from aicli.commands._checks import check_all
     from aicli.ui.console import Console
 
     checks = asyncio.run(check_all("" if no_probe else model))
     console = Console()
     if as_json:
-        console.out_exact(json.dumps([check.__dict__ for check in checks], ensure_ascii=False, indent=2) + "\n")
+        console.out_exact(json_text([check.__dict__ for check in checks]))
     else:
         for check in checks:
             console.out_text(

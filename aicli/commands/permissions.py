@@ -221,9 +221,9 @@ def _row(part: Decided) -> dict[str, str]:
 
 
 def _json(value: Any) -> None:
-    import json
+    from aicli.clean import json_text
 
-    _console().out_exact(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+    _console().out_exact(json_text(value))
 
 
 def _console() -> Console:

@@ -88,9 +88,11 @@ def export(
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Else to stdout.")] = None,
 ) -> int:
     """Write a session down as Markdown, HTML or JSON."""
+    from aicli.clean import escape_json
     from aicli.commands._answer_file import AnswerFile
     from aicli.errors import UsageError
     from aicli.sessions import export as documents
+    from aicli.ui.console import is_terminal
 
     if format not in ("md", "html", "json"):
         raise UsageError(f"--format {format!r}: it is md, html or json")
@@ -99,11 +101,15 @@ def export(
     summary = store.summary(restored.id)
     assert summary is not None
     if format == "json":
-        text = documents.as_json(restored)
+        text = escape_json(documents.as_json(restored))
     else:
         text = (documents.as_markdown if format == "md" else documents.as_html)(restored, summary)
     if output is None:
-        _console().out_exact(text)
+        console = _console()
+        if format != "json" and is_terminal(console.stdout):
+            console.out_text(text)
+        else:
+            console.out_exact(text)
         return 0
     file = AnswerFile(output)
     try:
@@ -183,6 +189,6 @@ def _line(one: Summary) -> str:
 
 
 def _dump(value: object) -> None:
-    import json
+    from aicli.clean import json_text
 
-    _console().out_exact(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+    _console().out_exact(json_text(value))

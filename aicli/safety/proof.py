@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import shutil
@@ -117,8 +118,13 @@ def _no_keys(sandbox: Sandbox, workspace: Path) -> bool:
 
 
 def _no_hooks(sandbox: Sandbox, workspace: Path) -> bool:
-    hook = workspace / ".git" / "hooks" / f"aicli-proof-{os.getpid()}"
+    git = workspace / ".git"
+    hook = git / "hooks" / f"aicli-proof-{os.getpid()}"
+    new = [folder for folder in (hook.parent, git) if not folder.exists()]
     _run(sandbox, workspace, f"mkdir -p .git/hooks && echo x > .git/hooks/{hook.name}")
     held = not hook.exists()
     hook.unlink(missing_ok=True)
+    for folder in new:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
     return held

@@ -52,7 +52,7 @@ def say(sandbox: Sandbox) -> str:
         case "reduced":
             return f"sandbox reduced ({sandbox.kind}); not kept: {'; '.join(sandbox.missing)}. {_HOW} for all of it"
         case "none":
-            how = _HOW if sys.platform == "linux" else "None is built for this system yet"
+            how = _HOW if sys.platform == "linux" else "None is built for macOS and Windows yet"
             return f"no sandbox: every command is asked about, and refused where nobody can answer. {how}"
         case "off":
             return "sandbox off: commands can change and read everything that you can"

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from aicli.clean import escape_json
 from aicli.content.events import (
     AgentEvent,
     Approved,
@@ -46,13 +47,13 @@ SCHEMA_VERSION = 1
 
 
 def line(value: JsonObject) -> str:
-    """One line of JSON in ASCII-safe form only where it must be; U+2028 stays inside its string."""
+    """One line of JSON in ASCII-safe form only where it must be; what drives a terminal or hides is written as \\u…."""
     try:
         text = json.dumps(value, ensure_ascii=False, default=str)
         text.encode()
     except UnicodeEncodeError:
         text = json.dumps(value, default=str)
-    return text + "\n"
+    return escape_json(text) + "\n"
 
 
 def result_object(result: RunResult, *, sandbox: str = "") -> JsonObject:
