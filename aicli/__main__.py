@@ -19,7 +19,9 @@ def main() -> None:
     gc.set_threshold(100_000, 20, 50)  # what is built at start stays: looking through it over and over frees nothing
     from aicli.cli import run
 
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    gc.freeze()  # the process ends: nothing has to be looked through once more
+    sys.exit(code)
 
 
 if __name__ == "__main__":
