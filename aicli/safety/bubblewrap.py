@@ -22,6 +22,7 @@ from aicli.safety.sandbox_paths import (
     SHELL_FILES,
     View,
     git_folder,
+    nested_git,
     within,
 )
 from aicli.safety.seccomp import filter_bytes
@@ -171,6 +172,8 @@ class Bubblewrap:
                 words += self._folder(os.path.join(root, name), hold)
             for name in names:
                 words += self._file(os.path.join(root, name), hold)
+            for path in nested_git(root):
+                words += self._folder(path, hold)
         return words
 
     def _folder(self, path: str, hold: Hold) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,6 +17,8 @@ SHELL_FILES = (".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", ".gi
 IN_GIT = ("hooks", "config", "modules", "config.worktree")
 _HOME_SECRETS = (".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".config/gcloud", ".password-store")
 _GIT_SETTINGS = (".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes")
+_LEVELS, _MOST_ENTRIES, _MOST_NESTED = 3, 4_000, 50
+_LARGE = frozenset({"node_modules", "__pycache__", "venv", "env", "target", "dist", "build"})
 _MOST_TOOLS = 60
 _MOST_LINKS = 2_000
 
@@ -51,6 +54,30 @@ def view(root: Path, extra: Sequence[Path], read: Sequence[str], environ: Mappin
 
 def within(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def nested_git(root: str) -> list[str]:
+    """The `.git` of repositories up to three levels below a root; not in hidden folders, nor in those for dependencies.
+
+    Looks at 4,000 entries at most: a few milliseconds.
+    """
+    found: list[str] = []
+    level, left = [root], _MOST_ENTRIES
+    for _ in range(_LEVELS + 1):
+        below: list[str] = []
+        for folder in level:
+            try:
+                with os.scandir(folder) as entries:
+                    for entry in itertools.islice(entries, left):
+                        left -= 1
+                        if entry.name == ".git" and folder != root and not entry.is_symlink():
+                            found.append(entry.path)
+                        elif entry.name[0] != "." and entry.name not in _LARGE and entry.is_dir(follow_symlinks=False):
+                            below.append(entry.path)
+            except OSError:
+                continue
+        level = sorted(below) if left > 0 else []
+    return found[:_MOST_NESTED]
 
 
 def _tools(hidden: Sequence[str], home: str, environ: Mapping[str, str]) -> list[str]:

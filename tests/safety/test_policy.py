@@ -193,3 +193,35 @@ def test_each_part_of_a_line_has_its_own_verdict(workspace: Workspace) -> None:
         ("rm x", "ask", "mode default"),
     ]
     assert policy.verdict("shell", EXECUTE, {"command": "ls && npm test"}).rule == "shell(npm test *)"
+
+
+@pytest.mark.parametrize("headless", [True, False])
+def test_changing_into_a_folder_of_the_workspace_needs_no_question(headless: bool, workspace: Workspace) -> None:
+    mode = PermissionMode.DONT_ASK if headless else PermissionMode.DEFAULT
+    policy = Policy(mode, None, workspace, headless=headless, sandbox_status="full")
+    refused = "deny" if headless else "ask"
+    root = workspace.root
+    for command in ("cd src", "cd src && ls", "cd src && cat a.py | head -1", f"cd {root}/src", "cd src/.."):
+        assert policy.verdict("shell", EXECUTE, {"command": command}).decision == "allow", command
+    (root / "out").symlink_to(root.parent)
+    outside = ("cd ..", "cd /", "cd out", "cd src/../..", "cd ~", "cd", "cd -", "cd $HOME", "cd nowhere", "cd f.txt")
+    mixed = ("cd .. && ls", "cd out && ls", "cd src && touch x", "cd src; ls > x", "cd src && cat ../../outside.txt")
+    for command in (*outside, *mixed):
+        assert policy.verdict("shell", EXECUTE, {"command": command}).decision in (refused, "deny"), command
+
+
+def test_settings_and_hooks_of_nested_repositories_are_protected(workspace: Workspace) -> None:
+    policy = Policy(PermissionMode.ACCEPT_EDITS, parse_rules(allow=["edit"]), workspace, sandbox_status="full")
+    for path in ("sub/.git/hooks/pre-commit", "a/b/.git/config", "sub/.git", "deep/er/.GIT/config"):
+        assert policy.verdict("write_file", EDIT, {"path": path, "content": "x"}).decision == "ask", path
+    assert policy.verdict("write_file", EDIT, {"path": "sub/git/config", "content": "x"}).decision == "allow"
+
+
+def test_commands_that_read_whole_folders_are_not_silent_where_reading_is_denied(workspace: Workspace) -> None:
+    free = Policy(workspace=workspace, sandbox_status="full")
+    bound = Policy(rules=parse_rules(deny=["read(src/**)"]), workspace=workspace, sandbox_status="full")
+    for command in ("grep -rn foo .", "grep -nr foo", "diff -r src .", "git show", "git log -p", "grep --recursive x ."):
+        assert free.verdict("shell", EXECUTE, {"command": command}).decision == "allow", command
+        assert bound.verdict("shell", EXECUTE, {"command": command}).decision in ("ask", "deny"), command
+    assert bound.verdict("shell", EXECUTE, {"command": "grep foo f.txt"}).decision == "allow"
+    assert bound.verdict("shell", EXECUTE, {"command": "cat src/a.py"}).decision == "deny"

@@ -19,7 +19,7 @@ from aicli.safety.confined import Sandbox, Unconfined
 from aicli.safety.landlocked import Landlocked
 from aicli.safety.proof import prove
 from aicli.safety.sandbox import check_bypass, detect, say
-from aicli.safety.sandbox_paths import view
+from aicli.safety.sandbox_paths import nested_git, view
 from aicli.safety.seccomp import filter_bytes
 from aicli.safety.secrets import child_environ
 from tests.support.counts import count, soaking
@@ -182,6 +182,28 @@ def test_a_project_can_be_begun(isolated: Path) -> None:
     again = run(box, isolated, "echo 2 > a && git commit -qam two && git log --format=%s")
     assert again.stdout.split() == ["two", "one"], again
     assert sorted(os.listdir(isolated)) == [".git", "a"]
+
+
+@needs_bwrap
+def test_hooks_of_nested_repositories_are_kept(isolated: Path) -> None:
+    init = ["git", "-c", "init.defaultBranch=main", "init", "-q"]
+    for name in (".", "sub", "packages/内部", "node_modules/x", "a/b/c", "a/b/c/d"):
+        subprocess.run([*init, name], check=True)
+    assert sorted(nested_git(str(isolated))) == [
+        str(isolated / name / ".git") for name in ("a/b/c", "packages/内部", "sub")
+    ]
+    box = detect("auto", isolated)
+    for repo in ("sub", "packages/内部"):
+        git = isolated / repo / ".git"
+        before = (git / "config").read_bytes()
+        run(
+            box,
+            isolated,
+            f"cd {repo}; echo x > .git/hooks/pre-commit; echo x >> .git/config; mv .git g; rm -rf .git/hooks",
+        )
+        assert not (git / "hooks" / "pre-commit").exists() and (git / "config").read_bytes() == before
+        work = f"cd {repo} && echo 1 > f && git add f && git -c user.name=n -c user.email=e@x commit -qm one"
+        assert run(box, isolated, work).returncode == 0
 
 
 KILLED = """
