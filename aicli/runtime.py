@@ -66,7 +66,7 @@ async def build(loaded: Loaded, host: Host, options: RunOptions) -> Session:
     cwd = options.cwd.resolve()
     trusts = not options.bare and trusted(cwd, options.trust)
     workspace = Workspace(cwd, [d.resolve() for d in options.add_dirs])
-    keys = Keys(os.environ, user_urls=_user_urls(loaded))
+    keys = Keys(os.environ, user_urls=_user_urls(loaded), general=False)
     own = [settings.api_key.get_secret_value()] if settings.api_key else []
     redact = Redactor([*all_secrets(os.environ), *keys.known(), *own])
     store = SessionStore(paths.state_folder() / "sessions")

@@ -49,7 +49,7 @@ async def check_all(model: str) -> list[Check]:
     except ConfigError as e:
         checks.append(Check("config", "FAIL", str(e), e.hint))
     settings = loaded.settings if loaded else Settings()
-    keys = Keys(os.environ, user_urls=[settings.base_url] if settings.base_url else [])
+    keys = Keys(os.environ, user_urls=[settings.base_url] if settings.base_url else [], general=False)
     checks += [
         *_trust(cwd),
         *_keys(settings),

@@ -59,7 +59,7 @@ def _settings() -> Settings:
 
 
 def _orchestrator(settings: Settings) -> MultiModelOrchestrator:
-    keys = Keys(os.environ, user_urls=[settings.base_url] if settings.base_url else [])
+    keys = Keys(os.environ, user_urls=[settings.base_url] if settings.base_url else [], general=False)
     return MultiModelOrchestrator(settings, keys.value, cache_dir=paths.cache_folder())
 
 

@@ -74,13 +74,19 @@ class Keys:
     """The keys of this user: environment, then the OS keyring, then credentials.toml.
 
     `user_urls` are base URLs that the user set (not a project): a key goes to its provider's built-in host or to one
-    of these, never elsewhere.
+    of these, never elsewhere. `general` False leaves AICLI_API_KEY out: it is a setting too, and goes where the
+    settings say.
     """
 
     def __init__(
-        self, environ: Mapping[str, str], credentials_file: Path | None = None, user_urls: Iterable[str] = ()
+        self,
+        environ: Mapping[str, str],
+        credentials_file: Path | None = None,
+        user_urls: Iterable[str] = (),
+        *,
+        general: bool = True,
     ) -> None:
-        self._environ = environ
+        self._environ = environ if general else {k: v for k, v in environ.items() if k != WINS}
         self._file = credentials_file if credentials_file is not None else credentials_path()
         self._user = frozenset(filter(None, map(origin, user_urls)))
         self._entries: dict[str, dict[str, Any]] | None = None

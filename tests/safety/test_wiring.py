@@ -23,6 +23,9 @@ from tests.support.model_server_steps import call
 from tests.tools.web_site import site
 
 
+KEY = "canary-key-0123456789"
+
+
 @dataclass(frozen=True)
 class Ran:
     code: int
@@ -184,6 +187,28 @@ def test_without_a_sandbox_some_runs_do_not_start(
             argv, env=environ, cwd=isolated, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60
         )
         assert done.returncode == 44 and says in done.stderr and not server.requests, done
+
+
+@pytest.mark.parametrize("by", ["environment", "file"])
+def test_the_key_that_is_set_goes_to_the_provider_that_is_set(
+    by: str, isolated: Path, aicli: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if by == "environment":
+        monkeypatch.setenv("AICLI_API_KEY", KEY)
+    else:
+        settings(f'api_key = "{KEY}"\n')
+        (paths.config_folder() / "config.toml").chmod(0o600)
+    with ModelServer(["mine"] * 3) as mine, ModelServer(["other"] * 3) as other:
+        monkeypatch.setenv("AICLI_PROVIDER", "openai")
+        monkeypatch.setenv("AICLI_BASE_URL", f"{mine.url}/v1")
+        monkeypatch.setenv("OLLAMA_HOST", other.url)
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", other.url)
+        assert "mine" in aicli("prompt", "hi", "-m", "openai:m").out
+        aicli("prompt", "hi", "-m", "anthropic:m")
+        assert "other" in aicli("prompt", "hi", "-m", "ollama:m").out
+        assert aicli("models").code == 0
+        assert any(KEY in str(seen.headers) for seen in mine.all_requests)
+        assert other.requests and not any(KEY in str(seen.headers) for seen in other.all_requests)
 
 
 def test_what_was_read_outside_is_not_remembered_unasked(isolated: Path, aicli: Callable[..., Ran]) -> None:
