@@ -64,6 +64,21 @@ class IgnoreRules:
                 return verdict
         return False
 
+    def kept(self, folder: str, names: list[str], are_dirs: bool) -> list[str]:
+        """The names in a folder ("" for the root) that the rules don't name, as `skip` would say of each."""
+        chain = self._chain(folder)
+        names = [name for name in names if name not in _NEVER]
+        if not chain:
+            return names
+        before, after = folder + "/" if folder else "", "/" if are_dirs else ""
+        for rules in chain:
+            match, start = rules.any.match, rules.prefix + before[rules.start :]
+            if any(match(start + name + after) for name in names):
+                break
+        else:
+            return names
+        return [name for name in names if not self.skip(before + name, are_dirs)]
+
     def ignored(self, rel: str, is_dir: bool) -> bool:
         """Is the entry, or a folder it lies in, ignored?"""
         rel = rel.strip("/")

@@ -71,13 +71,36 @@ class Listing:
 
         return self.workspace.walk(self.start.display, skip=skip, stats=self.stats, failed=failed)
 
-    def files(self, include: re.Pattern[str] | None = None, exclude: re.Pattern[str] | None = None) -> Iterator[Entry]:
-        """Regular files that the patterns choose."""
-        for entry in self.entries():
-            if entry.kind != "file":
+    def files(self, include: re.Pattern[str] | None = None, exclude: re.Pattern[str] | None = None) -> Iterator[str]:
+        """Regular files that the patterns choose, relative to `start.root`, in the order of `entries`.
+
+        Whole folders at a time: a search waits for these. Raises WorkspaceError when the folder can't be read.
+        """
+        pending, first = [self.start.display], True
+        while pending:
+            display = pending.pop()
+            try:
+                files, folders = self.workspace.names(display)
+            except WorkspaceError as error:
+                if first:
+                    raise
+                self.failed.append((display, str(error)))
                 continue
-            if self.chosen(entry.rel, include, exclude):
-                yield entry
+            first = False
+            before = "" if display == "." else display.rstrip("/") + "/"
+            folder = self.rel(before).rstrip("/")
+            files, folders = self._kept(folder, files, False), self._kept(folder, folders, True)
+            pending += [before + name for name in reversed(folders)]
+            start = folder + "/" if folder else ""
+            if include is None and exclude is None:
+                yield from [start + name for name in files]
+            else:
+                yield from (start + name for name in files if self.chosen(before + name, include, exclude))
+
+    def _kept(self, folder: str, names: list[str], are_dirs: bool) -> list[str]:
+        if not self.hidden:
+            names = [name for name in names if name[0] != "."]
+        return names if self._rules is None else self._rules.kept(folder, names, are_dirs)
 
     def chosen(self, display: str, include: re.Pattern[str] | None, exclude: re.Pattern[str] | None) -> bool:
         """Do the patterns, matched on the path below the folder that was asked for, choose this file?"""

@@ -1,6 +1,7 @@
 """Names the files that can hold a hit, by ripgrep where it is installed; the search itself then looks into those alone.
 
-Every hit needs one of the request's needles, whatever the encoding, so what ripgrep does not name has no hit.
+Every hit needs one of the request's needles, whatever the encoding, or lies in a line that ripgrep finds by the
+translated pattern, so what ripgrep does not name has no hit.
 """
 
 from __future__ import annotations
@@ -28,15 +29,19 @@ def ripgrep(root: Path) -> str:
 def candidates(listing: Listing, ask: Request, stop: threading.Event, limit: float) -> list[str] | None:
     """Admitted files (relative to the request's root) that may hold a hit, in the order of a walk.
 
-    None when ripgrep can't tell: it is not there, the needles are not plain ASCII, it failed or took over `limit` seconds.
+    None when ripgrep can't tell: it is not there, doesn't know such patterns, failed anywhere or took over `limit` seconds.
     """
-    if not ask.ripgrep or not ask.needles or not all(_fit(needle) for needle in ask.needles):
+    fit = bool(ask.needles) and all(_fit(needle) for needle in ask.needles)
+    if not ask.ripgrep or not (fit or ask.translated):
         return None
     start = listing.rel(listing.start.display)
     argv = [ask.ripgrep, "--no-config", "--files-with-matches", "--null", "--text", "--color=never", "--no-require-git"]
     argv += ["--no-ignore-global", "--no-ignore-dot", "--no-ignore-parent", "--glob=!.git"]
     argv += ["--hidden"] * listing.hidden + ["--no-ignore"] * (not listing.ruled) + ["-i"] * ask.ignore_case
-    argv += [f"--regexp={pattern}" for needle in ask.needles for pattern in _patterns(needle)]
+    if fit:
+        argv += [f"--regexp={pattern}" for needle in ask.needles for pattern in _patterns(needle)]
+    else:
+        argv += ["--encoding=none", f"--regexp={ask.translated}"]
     out = _output([*argv, "--", "./" + ("" if start == "." else start)], ask.root, stop, limit)
     if out is None:
         return None
@@ -76,7 +81,7 @@ def _output(argv: list[str], root: str, stop: threading.Event, limit: float) -> 
     out, _ = child.communicate()
     over.set()
     watcher.join()
-    return None if child.returncode < 0 or (child.returncode == 2 and not out) else out
+    return None if child.returncode not in (0, 1) else out
 
 
 def _walk_order(rel: str) -> list[tuple[int, str]]:

@@ -175,6 +175,25 @@ class Workspace:
             if fd is not None:
                 os.close(fd)
 
+    def names(self, path: str = ".") -> tuple[list[str], list[str]]:
+        """The names of a folder's regular files and of its folders, each sorted: what a search needs, quickly."""
+        fd = self._open_folder(path)
+        files: list[str] = []
+        folders: list[str] = []
+        try:
+            with os.scandir(fd if fd is not None else self.locate(path).path) as found:
+                for entry in found:
+                    if entry.is_file(follow_symlinks=False):
+                        files.append(entry.name)
+                    elif entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.name)
+        except OSError as error:
+            raise fault(error, path, "list") from error
+        finally:
+            if fd is not None:
+                os.close(fd)
+        return sorted(files), sorted(folders)
+
     def walk(
         self,
         path: str = ".",

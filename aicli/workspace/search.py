@@ -18,10 +18,17 @@ from aicli.workspace.faults import WorkspaceError
 from aicli.workspace.needles import needles
 from aicli.workspace.prefilter import ripgrep
 from aicli.workspace.searcher import Request
+from aicli.workspace.translate import translated
 
 TIME_LIMIT = 20.0
 """Seconds after which a search is ended; what was found so far counts."""
-_PROGRAM = "import sys; sys.path.append(sys.argv[1]); from aicli.workspace.searcher import main; main()"
+_PROGRAM = """import sys
+for name in ("aicli", "aicli.workspace"):
+    sys.modules[name] = package = type(sys)(name)
+    package.__path__ = [sys.argv[1] + "/" + name.replace(".", "/")]
+from aicli.workspace.searcher import main
+main()"""
+"""The packages stand in for the real ones, whose own imports cost as much as a search."""
 _LOOKS_OUT = regex(r"\(\?(?:[=!>(]|<[=!])|\\[AZ]|[*+?}]\+|\(\?[aiLmux-]*[msx]|\[\^|\\[xuU0]")
 """Patterns whose sense may hang on what stands beyond the line, or that run far over its end."""
 
@@ -72,6 +79,7 @@ def request(root: Path, pattern: str, *, literal: bool = False, multiline: bool 
         needles=tuple(n for n in found if n),
         by_line=not literal and _LOOKS_OUT.search(pattern) is not None,
         ripgrep=ripgrep(root),
+        translated="" if multiline else translated(source),
         **more,
     )
 

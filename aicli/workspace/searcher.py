@@ -15,7 +15,17 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 
-from aicli.workspace.searchfile import BLOCK, Files, LineNumbers, excerpt, is_binary, is_utf8, text_module, unified
+from aicli.workspace.searchfile import (
+    BLOCK,
+    Files,
+    Finder,
+    LineNumbers,
+    excerpt,
+    is_binary,
+    is_utf8,
+    text_module,
+    unified,
+)
 
 _LONGEST_LINE = 4 * 1024 * 1024
 _LARGE = 4 * 1024 * 1024
@@ -26,7 +36,7 @@ class Request:
     """What to search for: fields by keyword, with these defaults. (No dataclass: its import costs as much as a search.)
 
     `mode` is content, files or count. `needles` as in needles.py; `by_line` when the pattern may look past a line's
-    ends; `width` cuts a shown line; `ripgrep` that program's own path, "" for none.
+    ends; `width` cuts a shown line; `ripgrep` that program's own path, "" for none; `translated` as in translate.py.
     """
 
     root = ""
@@ -40,6 +50,7 @@ class Request:
     needles: tuple[str, ...] = ()
     by_line = False
     ripgrep = ""
+    translated = ""
 
     def __init__(self, **fields: object) -> None:
         self.__dict__.update(fields)
@@ -67,13 +78,29 @@ class Search:
         self._odd_case = fold and any(not n.isascii() or b"k" in n or b"s" in n for n in self._needles)
         self._encoding = ""
         self._near: list[int] | None = None
+        self._finder: Finder | None = None
+        self._plain = bool(self._needles) and not fold and self._ascii
+        self._at_once = not request.multiline and not request.by_line
+
+    def _empty(self, block: bytes) -> bool:
+        """Is it certain, and quickly so, that a file of these bytes holds no hit? Most files of most searches."""
+        if self._plain:
+            for needle in self._needles:
+                if needle in block:
+                    return False
+        if self._maybe_wide(block):
+            return False
+        if self._needles:
+            return self._plain or not self._may_hold(block)
+        return self._at_once and block.isascii() and self._regex.search(unified(block.decode("ascii"))) is None
 
     def file(self, rel: str, fd: int, size: int) -> None:
         """Searches one file. Raises OSError, Binary, and Full where a record would pass the limit."""
         first = os.read(fd, BLOCK)
-        if 0 < size == len(first) and self._needles and not self._maybe_wide(first) and not self._may_hold(first):
-            return  # most files of most searches: binary or not, there is no hit
+        if 0 < size == len(first) and self._empty(first):
+            return
         self._encoding, self._near = "", None
+        self._finder = Finder(self._needles, first) if self._plain and size > BLOCK else None
         if self._ask.context and size >= _LARGE and self._needles and not self._ask.multiline:
             self._near = self._matched(rel, fd, size)
             if not self._near:
@@ -142,8 +169,13 @@ class Search:
             return self._wide(fd, first)
         if self._ask.multiline:
             return self._whole(fd, first)
-        quick = self._ask.ripgrep and self._ascii and self._needles and not self._ask.context
-        return self._by_ripgrep(fd) if size >= _LARGE and quick else self._blocks(fd, first)
+        if size < _LARGE or not self._ask.ripgrep or self._ask.context:
+            return self._blocks(fd, first)
+        if self._needles and self._ascii:
+            return self._by_ripgrep(fd, ["-F", *(f"--regexp={needle}" for needle in self._ask.needles)])
+        if self._ask.translated and first.isascii() and self._ask.mode != "count":
+            return self._by_ripgrep(fd, [f"--regexp={self._ask.translated}"])
+        return self._blocks(fd, first)
 
     def _blocks(self, fd: int, block: bytes) -> Iterator[tuple[int, str]]:
         lines, start, carry = LineNumbers(fd), 0, b""  # `start` is where `carry` begins in the file
@@ -152,6 +184,7 @@ class Search:
             following = os.read(fd, BLOCK)
             if skips and following and self._ascii and self._can_pass(carry, block):
                 cut = block.rfind(b"\n") + 1
+                lines.passed(start, len(carry) + cut, block)
                 start += len(carry) + cut
                 block, carry = following, block[cut:]
                 continue
@@ -177,8 +210,8 @@ class Search:
         end = block.find(b"\n") + 1
         return end > 0 and not self._may_hold(block) and not self._may_hold(carry + block[:end])
 
-    def _by_ripgrep(self, fd: int) -> Iterator[tuple[int, str]]:
-        """The lines of a large file that hold a needle, found by ripgrep, which reads the very file that is open here."""
+    def _by_ripgrep(self, fd: int, patterns: list[str]) -> Iterator[tuple[int, str]]:
+        """The lines of a large file that may hold a hit, found by ripgrep, which reads the very file that is open here."""
         import subprocess  # 8 ms, and only for large files
 
         os.lseek(fd, 0, os.SEEK_SET)
@@ -190,9 +223,10 @@ class Search:
             "--no-mmap",
             "--encoding=none",
             "--color=never",
-            "-F",
+            *["-i"] * self._ask.ignore_case,
+            *patterns,
+            "-",
         ]
-        argv += ["-i"] * self._ask.ignore_case + [f"--regexp={needle}" for needle in self._ask.needles] + ["-"]
         with subprocess.Popen(argv, stdin=fd, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={}) as child:
             assert child.stdout is not None
             try:
@@ -206,6 +240,8 @@ class Search:
             raise OSError("ripgrep could not read it")
 
     def _may_hold(self, part: bytes) -> bool:
+        if self._finder:
+            return self._finder.within(part)
         if self._ask.ignore_case:
             if self._odd_case and not part.isascii():
                 return True

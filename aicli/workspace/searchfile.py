@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from types import ModuleType
 
 from aicli.late import regex
@@ -25,15 +24,15 @@ class Files:
 
     def open(self, rel: str) -> tuple[int, int]:
         """A regular file's descriptor and its size. Raises OSError."""
-        folder, _, name = rel.rpartition("/")
         if not self._by_fd:
             fd = os.open(os.path.join(self._root, rel), _FILE)
         else:
+            folder, _, name = rel.rpartition("/")
             if folder != self._folder:
                 self._enter(folder)
             fd = os.open(name, _FILE, dir_fd=self._fd)
         status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode):
+        if status.st_mode & 0o170000 != 0o100000:
             os.close(fd)
             raise OSError("not a regular file")
         return fd, status.st_size
@@ -58,6 +57,12 @@ class LineNumbers:
 
     def __init__(self, fd: int) -> None:
         self._fd, self._place, self._number = fd, 0, 1
+
+    def passed(self, place: int, size: int, block: bytes) -> None:
+        """`size` bytes from a place on hold the line ends of this block: read once, where the count has come so far."""
+        if self._place == place and place:
+            self._number += block.count(b"\n")
+            self._place += size
 
     def at(self, place: int) -> int:
         if self._place >= place:
@@ -88,6 +93,34 @@ def excerpt(line: str, at: int, width: int) -> str:
     start = max(0, min(at - width // 4, len(line) - width))
     left, right = start, len(line) - start - width
     return (f"[{left} more]…" if left else "") + line[start : start + width] + (f"…[{right} more]" if right else "")
+
+
+class Finder:
+    """Is one of some texts in a block? By the byte of each that is rarest in a sample where that is rare: a search for
+    one byte runs at the speed of memory, one for a text does not."""
+
+    def __init__(self, needles: tuple[bytes, ...], sample: bytes) -> None:
+        self._texts: list[tuple[bytes, bytes, int]] = []
+        for needle in needles:
+            count, offset = min((sample.count(needle[i : i + 1]), i) for i in range(len(needle)))
+            rare = count * 2048 <= len(sample)
+            self._texts.append((needle, needle[offset : offset + 1] if rare else b"", offset))
+
+    def within(self, block: bytes) -> bool:
+        return any(
+            _holds(block, needle, byte, offset) if byte else needle in block for needle, byte, offset in self._texts
+        )
+
+
+def _holds(block: bytes, needle: bytes, byte: bytes, offset: int) -> bool:
+    at = block.find(byte)
+    for _ in range(64):
+        if at < 0:
+            return False
+        if at >= offset and block.startswith(needle, at - offset):
+            return True
+        at = block.find(byte, at + 1)
+    return needle in block
 
 
 def is_binary(first: bytes) -> bool:

@@ -315,7 +315,10 @@ def test_it_agrees_with_ripgrep_on_a_tree(isolated: Path, monkeypatch: pytest.Mo
             (folder / ".gitignore").write_text(rules)
         body = "".join(" ".join(rng.choices(words, k=6)) + rng.choice(["\n", "\r\n", "\n\n"]) for _ in range(12))
         (folder / f"f{n}.{rng.choice(['py', 'md', 'txt', 'log'])}").write_bytes(body.encode())
-    for pattern in ("alpha beta", r"class \w+ foo$", "你好 世界", r"(foo|bar) _x\b", r"^naïve", r"x1 .* x1 alpha"):
+    for pattern in (
+        *("alpha beta", r"class \w+ foo$", "你好 世界", r"(foo|bar) _x\b", r"^naïve", r"x1 .* x1 alpha"),
+        *(r"\d+$", r"\bx\d (?:foo|bar)", "[A-Z]"),
+    ):
         argv = [program, "--no-config", "--line-number", "--no-heading", "--crlf", "-e", pattern, "."]
         out = subprocess.run(argv, capture_output=True, check=False).stdout.decode()
         wanted = sorted(tuple(line.removeprefix("./").split(":", 2)) for line in out.splitlines())
@@ -336,7 +339,7 @@ def _all(root: Path, pattern: str) -> list[tuple[str, ...]]:
     listing = Listing(workspace, workspace.real("."))
     ask = request(root, pattern, limit=10_000_000)
     likely = candidates(listing, ask, threading.Event(), 60)
-    names = likely if likely is not None else [entry.rel for entry in listing.files()]
+    names = likely if likely is not None else listing.files()
     found = search(ask, names, limit=120)
     assert found.complete
     return sorted((line.path, str(line.number), line.text.rstrip("\r")) for line in found.lines)

@@ -24,6 +24,7 @@ from aicli.workspace.prefilter import candidates
 from aicli.workspace.protected import is_secret
 from aicli.workspace.root import Workspace
 from aicli.workspace.search import TIME_LIMIT, BadPattern, Found, Line, request, search
+from aicli.workspace.searcher import Request
 
 
 @dataclass(frozen=True)
@@ -138,8 +139,7 @@ def _search(
 
         files: Iterator[str]
         if is_dir:
-            likely = candidates(listing, ask, stop, TIME_LIMIT)
-            files = filter(open_to_all, _names(listing, include, exclude, secrets, likely))
+            files = filter(open_to_all, _names(listing, (include, exclude), secrets, ask, stop))
         else:
             files = iter((listing.rel(place.display),))
         found = search(ask, files, stop=stop)
@@ -167,15 +167,17 @@ def _patterns(glob: str) -> tuple[re.Pattern[str] | None, re.Pattern[str] | None
 
 def _names(
     listing: Listing,
-    include: re.Pattern[str] | None,
-    exclude: re.Pattern[str] | None,
+    globs: tuple[re.Pattern[str] | None, re.Pattern[str] | None],
     secrets: list[str],
-    likely: list[str] | None,
+    ask: Request,
+    stop: threading.Event,
 ) -> Iterator[str]:
+    """The files to look into; ripgrep names them while the search program starts."""
+    likely = candidates(listing, ask, stop, TIME_LIMIT)
     if likely is None:
-        chosen = listing.files(include, exclude)
+        chosen = listing.files(*globs)
     else:
-        chosen = (rel for rel in likely if listing.chosen(listing.display(rel), include, exclude))
+        chosen = (rel for rel in likely if listing.chosen(listing.display(rel), *globs))
     for rel in chosen:
         if is_secret(rel):
             secrets.append(rel)
