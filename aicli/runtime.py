@@ -42,7 +42,7 @@ from aicli.workspace.root import Workspace
 
 def trusted(cwd: Path, flag: bool = False) -> bool:
     """May this folder's own files act? `flag` is the person's word for this run, void for / and home folders."""
-    return flag and not trust.too_wide(cwd) or trust.trusted(cwd)
+    return (flag and not trust.too_wide(cwd)) or trust.trusted(cwd)
 
 
 def load(flags: Mapping[str, object], options: RunOptions, environ: Mapping[str, str] | None = None) -> Loaded:

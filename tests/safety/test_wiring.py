@@ -22,7 +22,6 @@ from tests.support.model_server import ModelServer
 from tests.support.model_server_steps import call
 from tests.tools.web_site import site
 
-
 KEY = "canary-key-0123456789"
 
 
