@@ -9,13 +9,24 @@ from collections.abc import Iterable, Sequence
 from importlib.resources import files
 
 from aicli.content.messages import Message
-from aicli.content.parts import FunctionCallPart, FunctionResponsePart, InlineDataPart, JsonObject, TextPart
+from aicli.content.parts import (
+    FunctionCallPart,
+    FunctionResponsePart,
+    InlineDataPart,
+    JsonObject,
+    TextPart,
+    ThinkingPart,
+)
 from aicli.content.request import ModelRequest, ToolSpec
 
 
 def arguments(call: FunctionCallPart) -> JsonObject:
     """A call's arguments as history shows them; unreadable ones under a key that names the fault."""
     return {"unreadable_arguments": call.raw} if call.raw and not call.args else call.args
+
+
+to_json = json.JSONEncoder(ensure_ascii=False).encode
+"""As json.dumps, which would make an encoder for every call of the history."""
 
 
 def images(message: Message | FunctionResponsePart) -> list[InlineDataPart]:
@@ -84,8 +95,14 @@ def _as_text(message: Message) -> Message:
 
 def least_tokens(request: ModelRequest) -> int:
     """Fewer tokens than the request can have, in any language, to notice a server that read less."""
-    parts = (p for m in request.messages for p in (*m.parts, *m.responses))
-    return (len(request.system) + sum(len(getattr(p, "text", "")) for p in parts)) // 6
+    size = len(request.system)
+    for message in request.messages:
+        for part in message.parts:
+            if isinstance(part, TextPart | ThinkingPart):
+                size += len(part.text)
+            elif isinstance(part, FunctionResponsePart):
+                size += sum(len(p.text) for p in part.content if isinstance(p, TextPart))
+    return size // 6
 
 
 def cut_note(read: int, sent: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, create_model
@@ -52,6 +53,12 @@ def _bare(function: Callable[..., Any], skip: str) -> Any:
     return stand_in
 
 
+@lru_cache(maxsize=256)
+def schema_of(model: type[BaseModel]) -> JsonObject:
+    """`json_schema`, kept: it is asked for at every call. Not to be changed."""
+    return json_schema(model)
+
+
 class _AsDeclared(GenerateJsonSchema):
     """Keys keep their order; to sort them takes as long as all the rest."""
 
@@ -73,7 +80,7 @@ def spoken_schema(model: type[BaseModel], *, compact: bool = False, silent: Sequ
 
     `compact` leaves out descriptions; `silent` parameters are left out, and accepted all the same.
     """
-    schema = json_schema(model)
+    schema = schema_of(model)
     left_out = _QUIET | {"description"} if compact else _QUIET
     spoken: JsonObject = _clean(schema, {}, left_out)
     spoken["properties"] = {k: v for k, v in spoken["properties"].items() if k not in silent}

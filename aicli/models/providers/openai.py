@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -30,6 +29,7 @@ from aicli.models.texts import (
     least_tokens,
     renamed_ids,
     strict_ready,
+    to_json,
     tools_as_text,
 )
 from aicli.models.wire import WireModel, ask_again
@@ -127,8 +127,8 @@ def _image(mime: str, data: str) -> Any:
 
 
 def _assistant(message: Message, ids: dict[str, str], profile: Profile, echo: bool) -> JsonObject:
-    own = message.provider == profile.name
-    body: JsonObject = {"role": "assistant", "content": message.text or (None if message.calls else "")}
+    own, calls = message.provider == profile.name, message.calls
+    body: JsonObject = {"role": "assistant", "content": message.text or (None if calls else "")}
     if echo:
         body[profile.echo_field] = message.thinking if own else ""
         if not body[profile.echo_field] and profile.echo != "always":
@@ -136,10 +136,10 @@ def _assistant(message: Message, ids: dict[str, str], profile: Profile, echo: bo
     details = [d for p in message.parts if own for d in getattr(p, "meta", {}).get(profile.name, {}).get("details", ())]
     if details:
         body["reasoning_details"] = details
-    if message.calls:
+    if calls:
         body["tool_calls"] = []
-        for call in message.calls:
-            function = {"name": call.name, "arguments": json.dumps(arguments(call), ensure_ascii=False)}
+        for call in calls:
+            function = {"name": call.name, "arguments": to_json(arguments(call))}
             entry = {"id": ids.get(call.id, call.id), "type": "function", "function": function}
             body["tool_calls"].append(entry | (call.meta.get(profile.name, {}) if own else {}))
     return body

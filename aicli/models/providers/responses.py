@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,7 +17,7 @@ from aicli.models.http import HttpCall
 from aicli.models.known import known
 from aicli.models.mining import Miner
 from aicli.models.provider import Link, Provider, versioned
-from aicli.models.texts import answer_text, arguments, images, strict_ready
+from aicli.models.texts import answer_text, arguments, images, strict_ready, to_json
 from aicli.models.wire import WireModel
 
 NAME = "responses"
@@ -85,7 +84,7 @@ def _said(message: Message) -> list[JsonObject]:
             content = [{"type": "output_text", "text": part.text, "annotations": []}]
             out.append({"type": "message", "role": "assistant", "content": content})
         elif isinstance(part, FunctionCallPart):
-            args = json.dumps(arguments(part), ensure_ascii=False)
+            args = to_json(arguments(part))
             out.append({"type": "function_call", "call_id": part.id, "name": part.name, "arguments": args})
     while out and out[-1]["type"] == "reasoning":
         out.pop()  # the item it belonged to never came
