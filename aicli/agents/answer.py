@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from aicli.agents.loop import Conversation
 from aicli.content.messages import Message
 from aicli.content.parts import JsonObject
-from aicli.errors import SchemaFailed
+from aicli.errors import InputError, SchemaFailed
 from aicli.tools.schema import json_schema
 
 RE_ASKS = 2
@@ -29,18 +29,24 @@ def instruction(schema: JsonObject) -> str:
 
 
 def checked(text: str, schema: JsonObject) -> Any:
-    """The JSON value in `text`. Raises SchemaFailed saying where it does not fit."""
+    """The JSON value in `text`. Raises SchemaFailed saying where it does not fit, InputError for a schema of no use."""
     from jsonschema import exceptions, validators  # 40 ms, and needed only here
+    from referencing.exceptions import Unresolvable
 
     body = text.strip()
     if body.startswith("```"):
         body = body.split("\n", 1)[-1].rsplit("```", 1)[0]
     try:
         value = json.loads(body)
-    except ValueError as e:
+    except (ValueError, RecursionError) as e:
         raise SchemaFailed(f"the answer is not JSON: {e}") from e
     validator = validators.validator_for(schema)(schema)
-    error = exceptions.best_match(validator.iter_errors(value))
+    try:
+        error = exceptions.best_match(validator.iter_errors(value))
+    except Unresolvable as e:
+        raise InputError(f"the schema refers to {e.ref!r}, which is not in it") from e
+    except RecursionError as e:
+        raise InputError("the schema or the answer is nested too deeply") from e
     if error is not None:
         where = "/".join(str(p) for p in error.absolute_path) or "the answer"
         raise SchemaFailed(f"{where}: {error.message[:300]}")

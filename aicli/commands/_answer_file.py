@@ -15,7 +15,7 @@ class AnswerFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._new = not path.exists()
+        self._new = not os.path.exists(path)
         flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
         try:
             self._fd = os.open(path, flags, 0o666)

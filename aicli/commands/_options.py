@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import os
 import re
 import signal
 from collections.abc import Callable, Iterator
@@ -52,7 +53,7 @@ class RunFlags:
     debug: Annotated[bool, typer.Option("--debug", help="Tracebacks of our own faults.")] = False
     continue_: Annotated[bool, typer.Option("--continue", "-c", help="Go on with the last session here.")] = False
     continuous: Annotated[bool, typer.Option("--continuous", hidden=True)] = False
-    resume: Annotated[str, typer.Option("--resume", "-r", metavar="ID", help="Go on with this session.")] = ""
+    resume: Annotated[str | None, typer.Option("--resume", "-r", metavar="ID", help="Go on with this session.")] = None
     fork_session: Annotated[bool, typer.Option("--fork-session", help="Go on in a copy of it.")] = False
     ephemeral: Annotated[bool, typer.Option("--ephemeral", help="Keep no record.")] = False
     session_id: Annotated[str, typer.Option(metavar="ID", help="The id of the new session.")] = ""
@@ -176,11 +177,13 @@ def run_options(flags: RunFlags, session_id: str, **more: Any) -> RunOptions:
 
     cwd = working_folder(flags)
     for folder in (cwd, *(flags.add_dir or ())):
-        if not folder.is_dir():
+        if not os.path.isdir(folder):
             raise UsageError(f"there is no folder {str(folder)!r}")
     if flags.continue_ and flags.resume:
         raise UsageError("--continue and --resume contradict each other")
-    resume = "latest" if flags.continue_ else flags.resume
+    if flags.resume is not None and not flags.resume.strip():
+        raise UsageError("--resume needs the id of a session", hint="See: aicli sessions list.")
+    resume = "latest" if flags.continue_ else flags.resume or ""
     if flags.session_id and resume and not flags.fork_session:
         raise UsageError("--session-id names a new session; with --resume it needs --fork-session")
     return RunOptions(
@@ -248,7 +251,7 @@ def schema_of(flags: RunFlags) -> dict[str, Any] | None:
         schema = json.loads(text)
     except OSError as e:
         raise InputError(f"the schema {name} can't be read: {e.strerror or e}") from e
-    except ValueError as e:
+    except (ValueError, RecursionError) as e:
         raise InputError(f"the schema {name} is not JSON: {e}") from e
     from jsonschema import SchemaError, validators
 
@@ -258,4 +261,6 @@ def schema_of(flags: RunFlags) -> dict[str, Any] | None:
         validators.validator_for(schema).check_schema(schema)
     except SchemaError as e:
         raise InputError(f"{name} is no JSON schema: {e.message[:200]}") from e
+    except RecursionError as e:
+        raise InputError(f"{name} is nested too deeply") from e
     return schema

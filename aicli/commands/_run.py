@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -55,12 +56,14 @@ class _Signals:
     main: asyncio.Task[Any]
     session: runtime.Session | None = None
     over: bool = False
+    abrupt: bool = False
     code: int = 0
 
     def __call__(self, number: int) -> None:
         if self.over:
             return
         if self.code and number == signal.SIGINT:
+            self.abrupt = True
             raise KeyboardInterrupt
         self.code = self.code or 128 + number
         self.stop()
@@ -118,6 +121,8 @@ async def _drive(job: Job, session_id: str, output: Output) -> RunResult:
     try:
         return await _run(job, session_id, output, signals)
     except asyncio.CancelledError:
+        if signals.abrupt:  # the loop is coming down already, and would print another exception as unhandled
+            raise
         raise Stopped(signals.code - 128 if signals.code else signal.SIGINT) from None
 
 
@@ -158,7 +163,7 @@ def _check_files(flags: RunFlags) -> None:
     for path in (flags.log_http, flags.record):
         if path is not None:
             AnswerFile(path).close()
-    if flags.replay is not None and not flags.replay.is_file():
+    if flags.replay is not None and not os.path.isfile(flags.replay):
         raise InputError(f"there is no recording {flags.replay}")
 
 

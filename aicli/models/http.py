@@ -72,17 +72,20 @@ class Network:
         self._clients: dict[tuple[str | None, bool, int], Any] = {}
 
     async def send(self, call: HttpCall, content: bytes, connect: float) -> Reply:
-        proxy = proxy_for(call.url)
         headers = {"user-agent": "aicli", "accept": _ACCEPT, **call.headers}
         if call.body is not None:
             headers["content-type"] = "application/json"
         if not all(v.isascii() and v.isprintable() for v in headers.values()):
             raise ConfigError(f"the key for {call.asked.provider} holds characters that no key can have")
-        if urlsplit(call.url).scheme not in ("http", "https") or not urlsplit(call.url).hostname:
+        if not _usable(call.url):
             raise ConfigError(f"{call.url} is no usable address", hint="It begins with http:// or https://.")
-        if proxy is None and call.url.startswith("http://") and "@" not in urlsplit(call.url).netloc:
-            return await self._plain(call, headers, content, connect)
-        return await self._full(call, headers, content, connect, proxy)
+        proxy = proxy_for(call.url)
+        try:
+            if proxy is None and call.url.startswith("http://") and "@" not in urlsplit(call.url).netloc:
+                return await self._plain(call, headers, content, connect)
+            return await self._full(call, headers, content, connect, proxy)
+        except UnicodeError as error:  # a host name that can be no name
+            raise ConfigError(f"{_place(call.url, proxy)[:200]} is no usable address: {error}") from None
 
     async def _plain(self, call: HttpCall, headers: Mapping[str, str], content: bytes, connect: float) -> Reply:
         try:
@@ -309,8 +312,19 @@ def _same_origin(url: str, reply: Reply) -> str | None:
     location = reply.headers.get("location", "")
     if reply.status not in (307, 308) or not location:
         return None
-    target = urljoin(url, location)
-    return target if urlsplit(target)[:2] == urlsplit(url)[:2] else None
+    try:
+        target = urljoin(url, location)
+        return target if urlsplit(target)[:2] == urlsplit(url)[:2] else None
+    except ValueError:
+        return None
+
+
+def _usable(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _system_certificates() -> ssl.SSLContext:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 from collections.abc import Mapping
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
+from aicli.errors import ConfigError
 from aicli.models.provider import Provider
 
 REACHABLE_WITHIN = 0.15
@@ -28,7 +29,7 @@ def ollama_host(value: str) -> str:
     host, path = rest.partition("/")[::2]
     if host.startswith(":"):
         host = "127.0.0.1" + host
-    parts = urlsplit(f"//{host}")
+    parts = _split(f"//{host}")
     name = parts.hostname or "127.0.0.1"
     name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(name, name)
     port = parts.port or (
@@ -40,7 +41,7 @@ def ollama_host(value: str) -> str:
 
 def guessed(url: str, key: str = "") -> str:
     """The provider that an address and a key name together, "" when they name none."""
-    parts = urlsplit(url if "://" in url else f"//{url}")
+    parts = _split(url if "://" in url else f"//{url}")
     host = (parts.hostname or "").lower()
     path = parts.path.rstrip("/")
     for end, name in _HOSTS:
@@ -82,7 +83,7 @@ def owner_of(url: str) -> str:
 
 
 def is_loopback(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
+    host = _split(url).hostname or ""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -93,7 +94,7 @@ def is_loopback(url: str) -> bool:
 
 async def listens(url: str, within: float = REACHABLE_WITHIN) -> bool:
     """Whether a connection to the address can be made; at most `within` seconds."""
-    parts = urlsplit(url)
+    parts = _split(url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
     try:
         async with asyncio.timeout(within):
@@ -102,3 +103,13 @@ async def listens(url: str, within: float = REACHABLE_WITHIN) -> bool:
         return False
     writer.close()
     return True
+
+
+def _split(url: str) -> SplitResult:
+    """The parts of an address. Raises ConfigError for what is none."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError as e:
+        raise ConfigError(f"{url} is no usable address: {e}", hint="It begins with http:// or https://.") from e
+    return parts

@@ -70,6 +70,7 @@ class Console:
         if stream is None:
             return
         try:
+            wait_for_reader(stream)
             binary: Any = getattr(stream, "buffer", None)
             if binary is None:
                 stream.write(text)
@@ -96,10 +97,14 @@ class Console:
         if stream is None:
             return
         clean = sanitise(self.redact(text)).rstrip("\n") + "\n"
-        with contextlib.suppress(OSError, ValueError):
-            encoding = getattr(stream, "encoding", None) or "utf-8"
+        encoding = getattr(stream, "encoding", None) or "utf-8"
+        try:
+            wait_for_reader(stream)
             stream.write(clean.encode(encoding, "backslashreplace").decode(encoding))
             stream.flush()
+        except (OSError, ValueError) as e:
+            if self._stderr is None and isinstance(e, OSError):
+                point_nowhere(sys.stderr)
 
     def error(self, line: str) -> None:
         """The one line of an error."""
@@ -107,8 +112,23 @@ class Console:
 
     def abandon(self) -> None:
         """Points stdout at nothing, so that the interpreter's last flush has nothing to complain about."""
-        if self._stdout is None and sys.stdout is not None:
-            with contextlib.suppress(OSError, ValueError):
-                sink = os.open(os.devnull, os.O_WRONLY)
-                os.dup2(sink, sys.stdout.fileno())
-                os.close(sink)
+        if self._stdout is None:
+            point_nowhere(sys.stdout)
+
+
+def wait_for_reader(stream: TextIO) -> None:
+    """A pipe that another program has set to fail when full is set to wait: nothing of an answer may be lost."""
+    if hasattr(os, "get_blocking"):
+        with contextlib.suppress(OSError, ValueError):
+            fd = stream.fileno()
+            if not os.get_blocking(fd):
+                os.set_blocking(fd, True)
+
+
+def point_nowhere(stream: TextIO | None) -> None:
+    """What is still in a stream that takes no more goes to /dev/null: the last flush would change the exit code."""
+    if stream is not None:
+        with contextlib.suppress(OSError, ValueError):
+            sink = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(sink, stream.fileno())
+            os.close(sink)
