@@ -91,7 +91,13 @@ class ModelError(AicliError):
     subtype = "error_model"
 
     def __init__(
-        self, message: str, *, hint: str = "", status: int | None = None, retry_after: float | None = None, raw: str = ""
+        self,
+        message: str,
+        *,
+        hint: str = "",
+        status: int | None = None,
+        retry_after: float | None = None,
+        raw: str = "",
     ) -> None:
         super().__init__(message, hint=hint)
         self.status = status
