@@ -8,13 +8,13 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-from aicli.content.messages import Message
 from aicli.content.parts import JsonObject
 from aicli.content.request import FinishReason, ModelRequest, ToolSpec, Usage
 from aicli.content.stream import CallDelta, Finished, StreamEvent, TextDelta, ThinkingDelta
 from aicli.errors import MalformedReply, ModelError, ModelNotFound, Overloaded, ServerFailed, StreamCut
 from aicli.models.base import Embedder, Model, ModelInfo
 from aicli.models.calls import CallTracks, join_details
+from aicli.models.chat_messages import Kept, history
 from aicli.models.faults import Asked, from_event
 from aicli.models.http import HttpCall
 from aicli.models.known import known
@@ -22,14 +22,9 @@ from aicli.models.mining import Miner
 from aicli.models.profiles import PROFILES, Profile, thinking_fields
 from aicli.models.provider import Link, Provider, join, versioned
 from aicli.models.texts import (
-    answer_text,
-    arguments,
     cut_note,
-    images,
     least_tokens,
-    renamed_ids,
     strict_ready,
-    to_json,
     tools_as_text,
 )
 from aicli.models.wire import WireModel, ask_again
@@ -52,11 +47,17 @@ _REASONS = {
 }
 
 
-def encode(request: ModelRequest, info: ModelInfo, quirks: frozenset[str], profile: Profile) -> JsonObject:
+def encode(
+    request: ModelRequest, info: ModelInfo, quirks: frozenset[str], profile: Profile, kept: Kept | None = None
+) -> JsonObject:
     """The body of POST /chat/completions."""
     if "no_tools" in quirks:
         request = tools_as_text(request)
-    body: JsonObject = {"model": info.name, "messages": _history(request, profile, info), "stream": True}
+    body: JsonObject = {
+        "model": info.name,
+        "messages": history(request, profile, info, {} if kept is None else kept),
+        "stream": True,
+    }
     if "no_stream_options" not in quirks:
         body["stream_options"] = {"include_usage": True}
     if request.tools:
@@ -90,59 +91,6 @@ def _tool(tool: ToolSpec, profile: Profile) -> JsonObject:
     if profile.strict and tool.strict and strict_ready(tool.parameters):
         function["strict"] = True
     return {"type": "function", "function": function}
-
-
-def _history(request: ModelRequest, profile: Profile, info: ModelInfo) -> list[JsonObject]:
-    out: list[JsonObject] = [{"role": "system", "content": request.system}] if request.system else []
-    ids = renamed_ids(request.messages, profile.ids, profile.id_form) if profile.ids else {}
-    last_user = max((n for n, m in enumerate(request.messages) if m.role == "user"), default=-1)
-    echo = "loop" if profile.echo == "always" and "r1" in info.name.lower().replace("-", " ").split() else profile.echo
-    for n, message in enumerate(request.messages):
-        if message.role == "tool":
-            out.extend(
-                {"role": "tool", "tool_call_id": ids.get(r.id, r.id), "content": answer_text(r)}
-                for r in message.responses
-            )
-            if found := [i for r in message.responses for i in images(r)]:
-                shown = [{"type": "text", "text": "Images from the tool results above:"}]
-                out.append({"role": "user", "content": shown + [_image(i.mime, i.data) for i in found]})
-        elif message.role == "user":
-            out.append({"role": "user", "content": _content(message)})
-        else:
-            wanted = echo == "always" or (echo == "loop" and n > last_user)
-            out.append(_assistant(message, ids, profile, wanted))
-    return out
-
-
-def _content(message: Message) -> str | list[JsonObject]:
-    found = images(message)
-    if not found:
-        return message.text
-    text: list[JsonObject] = [{"type": "text", "text": message.text}] if message.text else []
-    return text + [_image(i.mime, i.data) for i in found]
-
-
-def _image(mime: str, data: str) -> Any:
-    return {"type": "image_url", "image_url": {"url": f"data:{mime};base64,{data}"}}
-
-
-def _assistant(message: Message, ids: dict[str, str], profile: Profile, echo: bool) -> JsonObject:
-    own, calls = message.provider == profile.name, message.calls
-    body: JsonObject = {"role": "assistant", "content": message.text or (None if calls else "")}
-    if echo:
-        body[profile.echo_field] = message.thinking if own else ""
-        if not body[profile.echo_field] and profile.echo != "always":
-            del body[profile.echo_field]
-    details = [d for p in message.parts if own for d in getattr(p, "meta", {}).get(profile.name, {}).get("details", ())]
-    if details:
-        body["reasoning_details"] = details
-    if calls:
-        body["tool_calls"] = []
-        for call in calls:
-            function = {"name": call.name, "arguments": to_json(arguments(call))}
-            entry = {"id": ids.get(call.id, call.id), "type": "function", "function": function}
-            body["tool_calls"].append(entry | (call.meta.get(profile.name, {}) if own else {}))
-    return body
 
 
 class Decode:
@@ -276,9 +224,10 @@ class ChatWire:
     def __init__(self, link: Link, profile: Profile) -> None:
         self._link = link
         self._profile = profile
+        self._kept: Kept = {}
 
     def call(self, request: ModelRequest, info: ModelInfo, quirks: frozenset[str]) -> HttpCall:
-        body = encode(request, info, quirks, self._profile) | dict(self._link.sampling)
+        body = encode(request, info, quirks, self._profile, self._kept) | dict(self._link.sampling)
         url = versioned(self._link.base_url, "/chat/completions")
         return HttpCall(url, body, headers(self._link, self._profile), asked=self._link.asked(info.name))
 
