@@ -299,7 +299,8 @@ class ApprovalPanel:
         kept = body[: room - 1]
         missing = body[room - 1 :]
         characters = sum(len(text) for line in missing for text, _ in line[1:])
-        note = self.words("approval.cut", lines=len(missing), n=characters)
+        key = "approval.cut" if columns >= 60 else "approval.cut_short"
+        note = self.words(key, lines=len(missing), n=characters)
         return [*kept, cut((("  " + note, YELLOW),), columns)]
 
     def _why(self, request: ApprovalRequest, columns: int) -> list[Line]:

@@ -8,6 +8,8 @@ from aicli.late import dataclass
 from aicli.ui.cells import Line, clusters
 
 SYNC_ON, SYNC_OFF = "\x1b[?2026h", "\x1b[?2026l"
+ERASE = " \x1b[J\r"
+"""Erases to the end of the screen. Never from its first cell: some terminals keep the old screen in the scrollback then."""
 GAP = 6  # unchanged cells between two changed runs that are cheaper to write than to jump over
 Cell = tuple[str, str] | None
 """A cluster and its style; None is the second cell of a wide cluster."""
@@ -59,15 +61,13 @@ class _Pen:
             self.column = column
 
     def to_row(self, row: int, last: int) -> None:
-        """`last` is the lowest row that exists; rows below it are made by line feeds."""
-        target = min(row, last)
-        if target < self.row:
-            self.out.append(f"\x1b[{self.row - target}A")
-        elif target > self.row:
-            self.out.append(f"\x1b[{target - self.row}B")
-        if row > target:
-            self.to_style("")
-            self.out.append("\r" + "\n" * (row - target))
+        """Down goes by line feeds: they make rows that do not exist, or that a resize under way has taken away."""
+        if row < self.row:
+            self.out.append(f"\x1b[{self.row - row}A")
+        elif row > self.row:
+            if row > last:
+                self.to_style("")
+            self.out.append("\r" + "\n" * (row - self.row))
             self.column = 0
         self.row = row
 
@@ -154,6 +154,8 @@ class Screen:
         if caret is None and live and self._shown_cursor:
             pen.out.append("\x1b[?25l")
             self._shown_cursor = False
+        if settled:
+            self._erase(pen)
         last = len(self._live) - 1
         fresh: list[list[Cell]] = []
         for i, line in enumerate(lines):
@@ -192,6 +194,14 @@ class Screen:
         if text:
             self._write(f"{SYNC_ON}{text}{SYNC_OFF}")
 
+    def _erase(self, pen: _Pen) -> None:
+        """What settles is never a change of what stands there: a resize under way may have moved it."""
+        pen.to_row(0, 0)
+        pen.to_column(0)
+        if self._live != [[]]:
+            pen.out.append(ERASE)
+        self._live = [[]]
+
     def resized(self, columns: int, rows: int) -> None:
         """The terminal has another size: forget the live region, wherever its rows now are. The next frame draws it."""
         above = 0
@@ -202,7 +212,7 @@ class Screen:
             above = self._row
         self.columns, self.rows = columns, rows
         up = f"\x1b[{above}A" if above else ""
-        self._write(f"{SYNC_ON}\x1b[m\r{up}\x1b[J{SYNC_OFF}")
+        self._write(f"{SYNC_ON}\x1b[m\r{up}{ERASE}{SYNC_OFF}")
         self._live, self._row, self._column = [[]], 0, 0
 
     def restart(self, columns: int, rows: int) -> None:

@@ -215,6 +215,7 @@ class Stage:
     def _draw(self) -> bool:
         if not self.terminal.is_open:
             return False
+        self._fit()  # the signal of a new size may still be on its way
         now = self.now
         columns, limit = self.screen.width, self.screen.live_limit
         spoken = self._transcript
@@ -250,12 +251,17 @@ class Stage:
         self.frames.changed(at_once=True)
 
     def _resized(self) -> None:
+        if self._fit():
+            self.frames.changed(at_once=True)
+
+    def _fit(self) -> bool:
+        """Takes the terminal's size; True when it is another one."""
         columns, rows = self.terminal.size
         if (columns, rows) == (self.screen.columns, self.screen.rows):
-            return
+            return False
         self.screen.resized(columns, rows)
         self._resize_transcript()
-        self.frames.changed(at_once=True)
+        return True
 
     def _resize_transcript(self) -> None:
         if self._transcript is not None:
