@@ -14,7 +14,7 @@ from pathlib import Path
 
 from aicli.sessions.store import SessionStore
 from tests.attacks.site import KEY, Site, case
-from tests.attacks.trusting import ROOT, files_with, run
+from tests.attacks.trusting import ROOT, files_with, run, soon
 from tests.support.counts import count, soaking
 from tests.support.model_server import ModelServer
 from tests.support.model_server_steps import call, error
@@ -29,7 +29,7 @@ def terminal_sequences(site: Site) -> None:
     steps = [[call("read_file", path="nasty")], [call("ls", path=".")], f"said{ESCAPES}end"]
     for form in ("text", "json", "stream-json") if soaking() else ("text", "stream-json"):
         with ModelServer(steps) as server:
-            done = run(site, "prompt", "hi", "-m", "ollama:m", "-v", "--output-format", form, OLLAMA_HOST=server.url)
+            done = soon(site, "prompt", "hi", "-m", "ollama:m", "-v", "--output-format", form, OLLAMA_HOST=server.url)
         raw = {c for c in done.stdout + done.stderr if c in "\x1b\x07\x9b\u202e"}
         site.check(f"{form}: {raw}", not raw)
         assert "said" in done.stdout and "end" in done.stdout, done
@@ -114,15 +114,15 @@ def undo_in_a_new_process(site: Site) -> None:
         "done",
     ]
     with ModelServer(steps) as server:
-        done = run(site, "agent", "run", "general", "hi", "-m", "ollama:m", "--yolo", OLLAMA_HOST=server.url)
+        done = soon(site, "agent", "run", "general", "hi", "-m", "ollama:m", "--yolo", OLLAMA_HOST=server.url)
     assert done.returncode == 0 and (site.work / "f").read_text() == "z\n", done
     run(site, "undo")
     site.check("the last turn", (site.work / "f").read_bytes() == b"b\na\nc\n" and (site.work / "new").exists())
     (site.work / "new").write_text("by hand\n")
-    refused = run(site, "undo")
+    refused = soon(site, "undo")
     site.check(f"a file changed by hand {refused}", (site.work / "new").read_text() == "by hand\n")
     (site.work / "new").write_text("n\n")
-    run(site, "undo")
+    soon(site, "undo")
     site.check("the turn before", not (site.work / "new").exists())
     site.check("others untouched", (site.work / "crlf").read_bytes() == before)
 
@@ -130,16 +130,16 @@ def undo_in_a_new_process(site: Site) -> None:
 @case("D46")
 def a_torn_log(site: Site) -> None:
     with ModelServer(["first", "second"]) as server:
-        run(site, "prompt", "remember 7", "-m", "ollama:m", OLLAMA_HOST=server.url)
+        soon(site, "prompt", "remember 7", "-m", "ollama:m", OLLAMA_HOST=server.url)
         folder = Path(os.environ["XDG_STATE_HOME"]) / "aicli" / "sessions"
         log = next(p for p in folder.rglob("*.jsonl"))
         lines = log.read_bytes().splitlines(keepends=True)
         lines.insert(1, b"not json\n")
         log.write_bytes(b"".join(lines) + b'{"type": "message_added", "mess')
-        done = run(site, "prompt", "and now", "-m", "ollama:m", "--continue", OLLAMA_HOST=server.url)
+        done = soon(site, "prompt", "and now", "-m", "ollama:m", "--continue", OLLAMA_HOST=server.url)
         history = json.dumps(server.bodies[-1])
     site.check("resumes", done.returncode == 0 and "remember 7" in history and "second" in done.stdout)
     (folder / f"{'0' * 8}-empty.jsonl").write_bytes(b"")
-    listed = run(site, "sessions", "list")
+    listed = soon(site, "sessions", "list")
     site.check("an empty file", listed.returncode == 0)
     assert SessionStore(folder).list() is not None

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import IO, TextIO
 
-from aicli import runtime
+from aicli import cli, runtime
 from aicli.runtime import RunOptions
 from aicli.safety import trust
 from tests.attacks.site import KEY, Site, case
+from tests.support.counts import soaking
 from tests.support.model_server import ModelServer
 
 ROOT = Path(__file__).parent.parent.parent
@@ -18,19 +23,53 @@ ROOT = Path(__file__).parent.parent.parent
 
 def run(site: Site, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
     """The program itself in W, as a person would start it there."""
-    passed = ("PATH", "HOME", "LANG", "PYTHONDONTWRITEBYTECODE")
-    kept = {k: v for k, v in os.environ.items() if k in passed or k.startswith("XDG_")}
-    kept["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    kept = {"PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))}
     return subprocess.run(
         [sys.executable, "-P", "-m", "aicli", *words],  # -P, as for the installed script: the folder is not on the path
         cwd=site.work,
-        env={**kept, "OLLAMA_HOST": "http://127.0.0.1:9", **environ},
+        env={**kept, **_environ(), **environ},
         capture_output=True,
         text=True,
         errors="surrogateescape",
         stdin=subprocess.DEVNULL,
         timeout=60,
     )
+
+
+def soon(site: Site, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    """The same, in this process where time is short: for what does not hang on how a process starts."""
+    if soaking():
+        return run(site, *words, **environ)
+    before, streams = dict(os.environ), (sys.stdin, sys.stdout, sys.stderr)
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, open(os.devnull) as nothing:
+        sys.stdin, sys.stdout, sys.stderr = nothing, _text(out), _text(err)
+        os.environ.clear()
+        os.environ.update({**_environ(before), **environ})
+        os.chdir(site.work)
+        try:
+            code = cli.run(words)
+            said = [_said(stream) for stream in (sys.stdout, sys.stderr)]
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+            sys.stdin, sys.stdout, sys.stderr = streams
+    return subprocess.CompletedProcess(words, code, *said)
+
+
+def _environ(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    passed = ("PATH", "HOME", "LANG", "PYTHONDONTWRITEBYTECODE")
+    kept = {k: v for k, v in environ.items() if k in passed or k.startswith("XDG_")}
+    return {**kept, "OLLAMA_HOST": "http://127.0.0.1:9"}
+
+
+def _text(file: IO[bytes]) -> io.TextIOWrapper:
+    return io.TextIOWrapper(open(file.fileno(), "wb", closefd=False), "utf-8", "surrogateescape")
+
+
+def _said(stream: TextIO) -> str:
+    stream.flush()
+    size = os.fstat(stream.fileno()).st_size
+    return os.pread(stream.fileno(), size, 0).decode("utf-8", "surrogateescape")
 
 
 def files_with(folder: Path, needle: bytes) -> list[str]:
@@ -52,7 +91,7 @@ def a_base_url_of_the_project(site: Site) -> None:
             done = run(site, *words, OPENAI_API_KEY=KEY, OLLAMA_HOST=honest.url)
             hit = bool(thief.requests) or KEY in done.stdout + done.stderr
             site.check(" ".join(words), not hit and "honest" in done.stdout)
-        run(site, "prompt", "hi", OPENAI_API_KEY=KEY)
+        soon(site, "prompt", "hi", OPENAI_API_KEY=KEY)
         site.check("no model named", not thief.requests)
     site.check("files", not files_with(site.base, KEY.encode()))
 
@@ -111,7 +150,7 @@ def a_projects_env_file(site: Site) -> None:
         (site.work / ".env").write_text(
             f"OPENAI_API_KEY={KEY}\nOLLAMA_HOST={thief.url}\nAICLI_BASE_URL={thief.url}\nPATH=.\nAICLI_HOME=.\n"
         )
-        done = run(site, "prompt", "hi", "-m", "ollama:m", OLLAMA_HOST=honest.url)
+        done = soon(site, "prompt", "hi", "-m", "ollama:m", OLLAMA_HOST=honest.url)
         site.check(".env", not thief.requests and "honest" in done.stdout)
     site.check("the key in it", KEY not in done.stdout + done.stderr)
     read = site.call("read_file", path=".env")
@@ -127,7 +166,7 @@ def a_program_in_git_settings(site: Site) -> None:
     for key in ("core.fsmonitor", "core.pager", "diff.external", "core.sshCommand", "gpg.program"):
         site.git("config", key, evil)
     with ModelServer(["hello"]) as server:
-        run(site, "prompt", "hi", "-m", "ollama:m", OLLAMA_HOST=server.url)
+        soon(site, "prompt", "hi", "-m", "ollama:m", OLLAMA_HOST=server.url)
     site.check("start", not site.canary.exists())
     for command in ("git status", "git log --oneline", "git diff", "git log --format=oneline"):
         site.shell(command)
@@ -138,10 +177,10 @@ def a_program_in_git_settings(site: Site) -> None:
 def headless_in_an_untrusted_folder(site: Site) -> None:
     (site.work / "AGENTS.md").write_text("canary-instruction")
     with ModelServer(["hello", "hello"]) as server:
-        done = run(site, "prompt", "hi", "-m", "ollama:m", OLLAMA_HOST=server.url)
+        done = soon(site, "prompt", "hi", "-m", "ollama:m", OLLAMA_HOST=server.url)
         bodies = str(server.bodies)
         assert done.returncode == 0 and "hello" in done.stdout, done
         lines = [line for line in done.stderr.splitlines() if "AGENTS.md" in line]
         site.check("instructions", "canary-instruction" not in bodies and len(lines) == 1)
-        run(site, "prompt", "hi", "-m", "ollama:m", "--trust", OLLAMA_HOST=server.url)
+        soon(site, "prompt", "hi", "-m", "ollama:m", "--trust", OLLAMA_HOST=server.url)
         assert "canary-instruction" in str(server.bodies), "--trust lets them in"
