@@ -220,7 +220,14 @@ def test_settings_and_hooks_of_nested_repositories_are_protected(workspace: Work
 def test_commands_that_read_whole_folders_are_not_silent_where_reading_is_denied(workspace: Workspace) -> None:
     free = Policy(workspace=workspace, sandbox_status="full")
     bound = Policy(rules=parse_rules(deny=["read(src/**)"]), workspace=workspace, sandbox_status="full")
-    for command in ("grep -rn foo .", "grep -nr foo", "diff -r src .", "git show", "git log -p", "grep --recursive x ."):
+    for command in (
+        "grep -rn foo .",
+        "grep -nr foo",
+        "diff -r src .",
+        "git show",
+        "git log -p",
+        "grep --recursive x .",
+    ):
         assert free.verdict("shell", EXECUTE, {"command": command}).decision == "allow", command
         assert bound.verdict("shell", EXECUTE, {"command": command}).decision in ("ask", "deny"), command
     assert bound.verdict("shell", EXECUTE, {"command": "grep foo f.txt"}).decision == "allow"
