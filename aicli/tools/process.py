@@ -17,9 +17,9 @@ from pathlib import Path
 
 from aicli.late import dataclass
 from aicli.safety.confined import Confined
-from aicli.tools import reaper
 from aicli.tools.capture import Capture
 from aicli.tools.launch import Command, Upstream, kill_group
+from aicli.tools.reapers import REAPERS, Reaped
 
 MARK = "X_AICLI_CALL"
 """Environment name by which a child is still known should its reaper have been killed."""
@@ -60,7 +60,7 @@ class Running:
         self._listeners: list[Callable[[], None]] = []
         self._lock = threading.Lock()
         self._stop_at: float | None = None
-        self._control = self._status = -1
+        self._control = -1
         self._token = uuid.uuid4().hex
         self._release: Callable[[], None] = lambda: None
         self._upstream: Upstream | None = None
@@ -72,7 +72,7 @@ class Running:
     def pid(self) -> int:
         return self._popen.pid
 
-    def _start(self, command: Command) -> subprocess.Popen[bytes]:
+    def _start(self, command: Command) -> subprocess.Popen[bytes] | Reaped:
         self._out, errors = os.pipe()
         source = -1
         try:
@@ -93,30 +93,24 @@ class Running:
             if source >= 0:
                 os.close(source)
 
-    def _spawn(self, cwd: Path, confined: Confined, streams: tuple[int, int], plain: bool) -> subprocess.Popen[bytes]:
+    def _spawn(
+        self, cwd: Path, confined: Confined, streams: tuple[int, int], plain: bool
+    ) -> subprocess.Popen[bytes] | Reaped:
         """Under the reaper (Linux), unless `plain`: a namespace of its own, or programs that start no others."""
-        argv, env, theirs = confined.argv, dict(confined.env), []
         if sys.platform == "linux" and not plain and sys.executable:
-            control_read, self._control = os.pipe()
-            self._status, status_write = os.pipe()
-            theirs = [control_read, status_write]
-            env[MARK] = self._token
-            head = [sys.executable, "-I", "-S", reaper.__file__, str(control_read), str(status_write), str(_GRACE)]
-            argv = head + argv
-        try:
-            return subprocess.Popen(
-                argv,
-                cwd=cwd,
-                env=env,
-                stdin=streams[0],
-                stdout=streams[1],
-                stderr=streams[1],
-                start_new_session=True,
-                pass_fds=[*confined.pass_fds, *theirs],
-            )
-        finally:
-            for fd in theirs:
-                os.close(fd)
+            env = {**confined.env, MARK: self._token}
+            started, self._control = REAPERS.start(confined.argv, cwd, env, [*streams, *confined.pass_fds], _GRACE)
+            return started
+        return subprocess.Popen(
+            confined.argv,
+            cwd=cwd,
+            env=confined.env,
+            stdin=streams[0],
+            stdout=streams[1],
+            stderr=streams[1],
+            start_new_session=True,
+            pass_fds=confined.pass_fds,
+        )
 
     def _end_upstream(self) -> None:
         if self._upstream is not None:
@@ -132,7 +126,8 @@ class Running:
                 os.close(self._control)
                 self._control = -1
                 return
-        kill_group(self._popen)
+        if isinstance(self._popen, subprocess.Popen):
+            kill_group(self._popen)
 
     def when_ended(self, listener: Callable[[], None]) -> None:
         """Calls it from the reading thread, or at once when it has ended already."""
@@ -152,11 +147,15 @@ class Running:
         poll = select.poll()
         poll.register(out, select.POLLIN | select.POLLHUP)
         pidfd = -1
-        if hasattr(os, "pidfd_open"):
+        news = -1
+        if isinstance(self._popen, Reaped):
+            news = self._popen.fileno()
+            poll.register(news, select.POLLIN | select.POLLHUP)
+        elif hasattr(os, "pidfd_open"):
             with contextlib.suppress(OSError):
                 pidfd = os.pidfd_open(self._popen.pid)
                 poll.register(pidfd, select.POLLIN)
-        wait = 500 if pidfd >= 0 else 50
+        wait = 500 if max(pidfd, news) >= 0 else 50
         is_open = True
         try:
             while True:
@@ -192,6 +191,8 @@ class Running:
         os.close(self._out)
         self._end_upstream()
         self._judge()
+        if isinstance(self._popen, Reaped):
+            self._popen.close()
         self._close_pipes()
         self._release()
         self.seconds = time.monotonic() - self.started
@@ -202,9 +203,9 @@ class Running:
             listener()
 
     def _judge(self) -> None:
-        code = self._popen.returncode
-        if self._status >= 0:
-            word, _, number = os.read(self._status, 64).decode().partition("\n")[0].partition(" ")
+        code = self._popen.returncode or 0
+        if isinstance(self._popen, Reaped):
+            word, _, number = self._popen.said.decode().partition("\n")[0].partition(" ")
             if word == "exit":
                 code = int(number)
             elif word == "signal":
@@ -223,11 +224,10 @@ class Running:
             self.exit_code = code
 
     def _close_pipes(self) -> None:
-        for name in ("_control", "_status"):
-            fd = getattr(self, name)
-            if fd >= 0:
-                setattr(self, name, -1)
-                os.close(fd)
+        with self._lock:
+            control, self._control = self._control, -1
+        if control >= 0:
+            os.close(control)
 
 
 async def run(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 import threading
 from collections.abc import Mapping, Sequence
@@ -182,3 +183,48 @@ def test_capture_never_writes_over_a_file(tmp_path: Path) -> None:
         and "exists" in capture.lost
         and capture.text(100) == ("other", False)
     )
+
+
+def test_the_program_that_starts_commands_may_be_killed() -> None:
+    assert done(command("/bin/sh", "-c", "exit 1")).exit_code == 1
+    running = Running(command("/bin/sh", "-c", "read x < /dev/null; sleep 74; exit 6"), Capture())
+    starter = int(Path(f"/proc/{running.pid}/stat").read_text().rpartition(")")[2].split()[1])
+    os.kill(starter, signal.SIGKILL)
+    assert done(command("/bin/sh", "-c", "exit 2")).exit_code == 2
+    running.end()
+    assert running.ended.wait(10) and running.exit_code is None
+    assert not alive("sleep 74")
+
+
+def test_commands_side_by_side_are_kept_apart() -> None:
+    async def together() -> list[ProcessResult]:
+        lines = [
+            Command(("/bin/sh", "-c", f"echo {n} 'a b' \"$NAME\"; exit {n}"), Path.cwd(), {"NAME": f"好\n{n}"})
+            for n in range(12)
+        ]
+        return list(await asyncio.gather(*(run(line, timeout=20) for line in lines)))
+
+    for n, result in enumerate(asyncio.run(together())):
+        assert (result.exit_code, result.output) == (n, f"{n} a b 好\n{n}\n")
+
+
+def test_descriptors_to_pass_on_keep_their_numbers(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("through\n")
+    fd = os.open(tmp_path / "secret", os.O_RDONLY)
+
+    class Passing(Box):
+        def confine(
+            self,
+            argv: Sequence[str],
+            *,
+            cwd: Path,
+            env: Mapping[str, str],
+            writable: bool = True,
+            network: bool = False,
+        ) -> Confined:
+            return Confined(["/bin/bash", "-c", f"cat <&{fd}"], dict(env), (fd,))
+
+    try:
+        assert done(command("x", sandbox=Passing())).output == "through\n"
+    finally:
+        os.close(fd)
