@@ -189,7 +189,7 @@ def test_type_ahead_never_answers_an_approval() -> None:
             tty.quiet(0.12)
         tty.quiet(1.0)
         assert "y once" in tty.text and "allowed" not in tty.text and len(server.requests) == 1
-        assert f"{sentence} {sentence}"[:50] in tty.text and "asks you" in tty.text
+        assert f"{sentence} {sentence}"[:50] in tty.text
         tty.send("n")
         tty.until("why not:")
         tty.send("because 不行\r")

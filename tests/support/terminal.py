@@ -26,7 +26,17 @@ def aicli(
         environ |= {"AICLI_BASE_URL": server.url + "/v1", "AICLI_MODELS__FAST": "openai:m", "AICLI_PROVIDER": "openai"}
         environ |= {"AICLI_MODELS__THINKING": "openai:thinker"}
     argv: Sequence[str] = [sys.executable, "-m", "aicli", *arguments]
-    return Tty(argv, columns=columns, rows=rows, env=environ, typed=typed)
+    return Strict(argv, columns=columns, rows=rows, env=environ, typed=typed)
+
+
+class Strict(Tty):
+    """Whatever a test does with it: no screen is wiped, no other mode is used, each frame is one synchronized write."""
+
+    def close(self) -> None:
+        super().close()
+        assert self.modes_used <= {"25", "2004", "2026", "1004"}, self.modes_used
+        assert not any(bad in self.raw for bad in (b"\x1b[2J", b"\x1b[3J", b"\x1b]52", b"\x1bc"))
+        assert self.raw.count(b"\x1b[?2026h") <= self.raw.count(b"\x1b[?2026l") + (self.exit_code != 0)
 
 
 def prompt(tty: Tty) -> None:
