@@ -19,7 +19,7 @@ def chunk(delta: dict[str, Any], finish: str | None = None) -> bytes:
     return b"data: " + json.dumps(body).encode() + b"\n\n"
 
 
-USAGE = b'data: {"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15}}\n\n'
+USAGE = b'data: {"choices":[],"usage":{"prompt_tokens":5000,"completion_tokens":5,"total_tokens":5005}}\n\n'
 DONE = b"data: [DONE]\n\n"
 
 

@@ -16,6 +16,7 @@ from aicli.content.messages import Message
 from aicli.content.parts import FunctionCallPart, FunctionResponsePart, TextPart
 from aicli.content.request import ModelRequest
 from aicli.models.base import ModelInfo
+from aicli.models.chat_messages import Kept
 from aicli.models.profiles import PROFILES
 from aicli.models.providers import openai
 from benchmarks.server import Bench
@@ -181,7 +182,7 @@ def test_a_message_is_encoded_once() -> None:
     profile = next(p for p in PROFILES if p.name == "openai")
     info = ModelInfo(provider="openai", name="bench")
     history = [Message.user("hi")]
-    kept: openai.Kept = {}
+    kept: Kept = {}
     bodies = []
     for n in range(3):
         call = FunctionCallPart(id=f"c{n}", name="ls", args={"path": "."})
