@@ -60,6 +60,7 @@ def make(cls: type) -> None:
     """Makes the dataclass now; does nothing when that is done. Blocks while another thread makes it."""
     with _lock:
         if cls in waiting:
+            cls.__doc__ = cls.__doc__ or cls.__name__  # or the library writes the signature there, which takes as long
             dataclasses.dataclass(**waiting[cls])(cls)
             del waiting[cls]
 
