@@ -7,6 +7,7 @@ import secrets
 from dataclasses import dataclass, field
 from typing import Any
 
+from aicli import late
 from aicli.content.messages import Message
 from aicli.content.parts import ContentPart, FunctionCallPart, Meta, TextPart, ThinkingPart
 from aicli.content.request import FinishReason, Usage
@@ -26,7 +27,7 @@ class ThinkingDelta:
     meta: Meta | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class CallDelta:
     """A piece of a call. `index` tells calls of one reply apart; `args_json` fragments are joined; `args` is a whole object.
 
@@ -43,19 +44,19 @@ class CallDelta:
     raw: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class PartAdded:
     """A whole part of a kind that has no delta (images, code run by the provider)."""
 
     part: ContentPart
 
 
-@dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Relabelled:
     """The text so far was thinking."""
 
 
-@dataclass(frozen=True, slots=True)
+@late.dataclass(frozen=True, slots=True)
 class Restarted:
     """The server began the message anew: everything so far is void."""
 
@@ -72,7 +73,7 @@ class Finished:
 StreamEvent = TextDelta | ThinkingDelta | CallDelta | PartAdded | Relabelled | Restarted | Finished
 
 
-@dataclass(slots=True)
+@late.dataclass(slots=True)
 class _Call:
     id: str = ""
     name: str = ""

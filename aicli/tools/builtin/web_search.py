@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import html
 import json
 import os
 import re
@@ -92,6 +91,8 @@ def _hits(items: Any, title: str, url: str, text: str) -> list[Hit]:
 
 
 def _plain(value: Any, limit: int) -> str:
+    import html  # its table of every entity is for search results only
+
     text = html.unescape(re.sub(r"<[^<>]*>", "", value)) if isinstance(value, str) else ""
     return " ".join(text.split())[:limit]
 
