@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import os
+import re
 import sys
 import tempfile
 import time
@@ -17,13 +18,14 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tests.support.model_server import ModelServer  # noqa: E402
-from tests.support.model_server_steps import call, text, think, wait  # noqa: E402
+from tests.support.model_server_steps import call, text, think, usage, wait  # noqa: E402
 from tests.support.screen import Tty  # noqa: E402
 
 COLUMNS, ROWS = 84, 26
 CELL, LINE, PAD = 8.4, 18, 14
 COLOURS = {
     "default": "#d7dae0", "red": "#f07178", "green": "#a5d67c", "brown": "#e6c07b", "yellow": "#e6c07b",
+    "brightblack": "#868e99",
     "blue": "#6cb2f0", "magenta": "#cf8fef", "cyan": "#6fd0d0", "white": "#ffffff", "black": "#5b6268",
 }  # fmt: skip
 CART = """class Cart:
@@ -39,6 +41,7 @@ ANSWER = """The sum was kept in **floats**. It is now kept as whole cents:
 | file | change |
 |---|---|
 | `cart.py` | cents as integers, divided once at the end |
+| `说明.md` | 金额一律以整数分保存 |
 
 The check passes: `0.1 + 0.2` is `0.3`.
 """
@@ -107,8 +110,13 @@ def record(server: ModelServer, folder: Path) -> list[Frame]:
     work.mkdir()
     (work / "cart.py").write_text(CART)
     (work / "check.py").write_text(TEST)
+    (work / "说明.md").write_text("金额以整数分保存。\n", "utf-8")
     argv = [sys.executable, "-m", "aicli", "chat"]
     with Tty(argv, columns=COLUMNS, rows=ROWS, env=env, cwd=work) as tty:
+        draw = tty.stream.feed
+        tty.stream.feed = lambda data: draw(
+            re.sub(rb"\x1b\[(;?)2m", lambda m: b"\x1b[" + m[1] + b"90m", data)
+        )  # faint as grey
         film = Recorder(tty)
         film.run("/help")
         film.film(0.6)
@@ -184,11 +192,13 @@ def main() -> None:
     replies = [
         [think("total() adds floats; "), wait(0.6), think("rounding comes last."), wait(0.6),
          text("I look for the place where it rounds.", pieces=8),
-         call("grep", pattern="total", path="."), call("shell", command="python3 check.py; sleep 1")],
+         call("grep", pattern="total", path="."), call("shell", command="sleep 1; python3 check.py"),
+         usage(2900, 60)],
         [wait(0.8), text("Floats it is. I keep whole cents instead.", pieces=8),
-         call("edit", path="cart.py", old_string=old, new_string=new)],
-        [wait(0.5), call("shell", command="python3 check.py")],
-        [wait(0.5), *(step for piece in ANSWER.split(" ") for step in (text(piece + " "), wait(0.03)))],
+         call("edit", path="cart.py", old_string=old, new_string=new),
+         usage(3400, 90)],
+        [wait(0.5), call("shell", command="python3 check.py"), usage(3700, 30)],
+        [wait(0.5), *(step for piece in ANSWER.split(" ") for step in (text(piece + " "), wait(0.03))), usage(3900, 80)],
     ]  # fmt: skip
     with tempfile.TemporaryDirectory() as folder, ModelServer(replies, strict=False) as server:
         os.environ.pop("NO_COLOR", None)

@@ -58,8 +58,24 @@ class Tty:
 
     def resize(self, columns: int, rows: int) -> None:
         self.columns, self.rows = columns, rows
+        self._lose_rows(rows)
         self.screen.resize(rows, columns)
         self._size(columns, rows)
+
+    def _lose_rows(self, rows: int) -> None:
+        """As terminals do it: rows below the cursor go first, then the top ones scroll off. pyte would cut the top."""
+        screen, cursor = self.screen, self.screen.cursor
+        excess = max(0, cursor.y + 1 - rows)
+        if excess:
+            y, cursor.y = cursor.y, screen.lines - 1
+            for _ in range(excess):
+                screen.index()
+            cursor.y = y - excess
+        if rows < screen.lines:
+            for y in range(rows, screen.lines):
+                screen.buffer.pop(y, None)
+            screen.lines = rows
+            screen.set_margins()
 
     def send(self, text: str) -> None:
         os.write(self.fd, text.encode())
