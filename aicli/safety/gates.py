@@ -131,4 +131,7 @@ def _expanded(word: str, cwd: str) -> str:
     plain = re.sub(r"(?:^|(?<=/))(?:\*|\.\[\^\.\]\*|\{\*,\.\*\}|\.\*)$", "", plain) or ("." if plain != "/" else "/")
     if re.search(r"[$`*?\[{]", plain):
         return ""
-    return os.path.realpath(os.path.join(cwd, plain))
+    try:
+        return os.path.realpath(os.path.join(cwd, plain))
+    except OSError:  # a link that may not be read, as in /proc: it leads to nothing that is kept here
+        return ""

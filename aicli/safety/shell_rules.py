@@ -92,7 +92,10 @@ def _moved(simples: tuple[Simple, ...], n: int, here: str, roots: list[str]) -> 
 
 
 def _readable(word: str, here: str, roots: list[str]) -> bool:
-    real = os.path.realpath(os.path.join(here, word or "."))
+    try:
+        real = os.path.realpath(os.path.join(here, word or "."))
+    except OSError:  # a link that may not be read, as in /proc
+        return False
     for root in roots:
         base = os.path.realpath(root)
         if Path(real).is_relative_to(base):

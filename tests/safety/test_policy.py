@@ -232,3 +232,12 @@ def test_commands_that_read_whole_folders_are_not_silent_where_reading_is_denied
         assert bound.verdict("shell", EXECUTE, {"command": command}).decision in ("ask", "deny"), command
     assert bound.verdict("shell", EXECUTE, {"command": "grep foo f.txt"}).decision == "allow"
     assert bound.verdict("shell", EXECUTE, {"command": "cat src/a.py"}).decision == "deny"
+
+
+@pytest.mark.skipif(not Path("/proc/1/root").is_symlink(), reason="no /proc here")
+def test_a_link_that_may_not_be_read_is_asked_about_like_any_other(workspace: Workspace) -> None:
+    policy = Policy(workspace=workspace, sandbox_status="full")
+    bypass = Policy(PermissionMode.BYPASS, workspace=workspace, sandbox_status="full")
+    for command in ("ls /proc/1/root/x", "cd /proc/1/cwd && ls", "rm -rf /proc/1/root/x"):
+        assert policy.verdict("shell", EXECUTE, {"command": command}).decision in ("ask", "deny"), command
+        assert bypass.verdict("shell", EXECUTE, {"command": command}).decision == "allow", command
