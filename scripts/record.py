@@ -35,7 +35,13 @@ CART = """class Cart:
     def total(self):
         return sum(price for price in self.items)
 """
-TEST = "from cart import Cart\n\nassert Cart([0.1, 0.2]).total() == 0.3, Cart([0.1, 0.2]).total()\nprint('ok')\n"
+TEST = """from cart import Cart
+
+total = Cart([0.1, 0.2]).total()
+if total != 0.3:
+    raise SystemExit(f"0.1 + 0.2 is {total}")
+print("ok")
+"""
 ANSWER = """The sum was kept in **floats**. It is now kept as whole cents:
 
 | file | change |

@@ -75,10 +75,10 @@ class TerminalHost:
         if approval.args is not None:
             done += ", " + words("approval.changed")
         if approval.decision in ("session", "always"):
-            subject = approval.rule
+            verb, subject = approval.rule, ""
         if approval.reason and approval.decision == "deny":
             subject += ": " + approval.reason
-        text = sanitise(f"{verb} {subject}", keep_newlines=False)
+        text = sanitise(f"{verb} {subject}".rstrip(), keep_newlines=False)
         left: Line = ((f"{mark} ", STYLE_OF[mark]), (f"{done}  ", ""), (text, DIM))
         return sides(left, (), self.stage.screen.width)
 
