@@ -177,10 +177,13 @@ def _setup(mode: str) -> tuple[Loaded, Policy, Any]:
 
 def _sources(loaded: Loaded, policy: Policy) -> list[tuple[str, str, Any]]:
     origin = loaded.origin
-    return [
+    rows = [
         (name, origin.get(f"permissions.{name}", "default"), getattr(policy.rules, name))
         for name in ("deny", "ask", "allow")
     ]
+    said = len(loaded.settings.permissions.allow)
+    allow = policy.rules.allow
+    return [*rows[:2], ("allow", rows[2][1], allow[:said]), ("allow", "saved for this project", allow[said:])]
 
 
 def _tool_name(name: str) -> str:

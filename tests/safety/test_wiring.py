@@ -15,7 +15,7 @@ import pytest
 from aicli import paths
 from aicli.cli import run
 from aicli.errors import ConfigError
-from aicli.safety import landlock
+from aicli.safety import landlock, sandbox
 from aicli.safety.saved import save_rule
 from aicli.testing import call_tool
 from tests.support.model_server import ModelServer
@@ -100,6 +100,43 @@ def test_rules_may_carry_examples(isolated: Path, aicli: Callable[..., Ran]) -> 
     settings('[permissions]\nallow = [{ rule = "shell", wrong = "x" }]\n')
     ran = aicli("prompt", "hi", "-m", "ollama:m")
     assert ran.code == ConfigError.exit_code and "match and not_match" in ran.err
+
+
+def test_the_list_says_where_a_rule_comes_from(isolated: Path, aicli: Callable[..., Ran]) -> None:
+    settings('[permissions]\nallow = ["shell(ls *)"]\n')
+    save_rule("shell(make *)", "project", isolated)
+    save_rule("edit(src/**)", "user", isolated)
+    rows = json.loads(aicli("permissions", "list", "--json").out)["rules"]
+    assert [(r["rule"], r["from"]) for r in rows] == [
+        ("shell(ls *)", "user"),
+        ("edit(src/**)", "user"),
+        ("shell(make *)", "saved for this project"),
+    ]
+
+
+def test_json_for_people_to_look_at_drives_no_terminal(aicli: Callable[..., Ran]) -> None:
+    odd = "ls \x9b2J\u202e中文\u2066\x7f"
+    out = aicli("permissions", "explain", odd, "--json").out
+    assert not set(out) & set("\x9b\u202e\u2066\x7f") and "中文" in out
+    assert odd in json.loads(out)["parts"][0]["text"]
+
+
+def test_doctor_tries_each_promise(isolated: Path, aicli: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+    def promises() -> dict[str, str]:
+        checks = json.loads(aicli("doctor", "--no-probe", "--json").out)
+        return {c["detail"].partition(":")[0]: c["status"] for c in checks if c["name"] == "promise"}
+
+    status = sandbox.detect("auto", isolated).status
+    if status == "none":
+        pytest.skip("this machine has no sandbox to try")
+    found = promises()
+    assert len(found) == 6
+    if status == "full":
+        assert set(found.values()) == {"ok"} and "no network: held" in aicli("doctor", "--no-probe").out
+    monkeypatch.setenv("PATH", str(isolated / "nothing"))
+    if landlock.version() >= landlock.LEAST:
+        assert promises()["no network"] == "ok" and promises()["git hooks can't be changed"] == "warn"
+    assert list(isolated.iterdir()) == []
 
 
 @pytest.mark.parametrize("words", [("prompt", "hi"), ("agent", "run", "general", "hi")])
