@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from fnmatch import fnmatchcase
-
-from aicli.late import regex
+from fnmatch import fnmatchcase, translate
+from functools import cache
 
 FOLDERS = frozenset({".git", "git~1", ".aicli", ".vscode", ".idea", ".husky"})
 FILES = (
@@ -51,11 +51,13 @@ SECRETS = (
     ".git-credentials",
 )
 NO_SECRETS = (".env.example", ".env.sample", ".env.template", ".env.dist", ".envrc")
-_KEY = regex(r"id_(?:[^.]+|(?:rsa|dsa|ecdsa|ed25519|xmss).*)")
+_KEY = r"id_(?:[^.]+|(?:rsa|dsa|ecdsa|ed25519|xmss).*)"
 
 
 def _plain(name: str) -> str:
     """The name as the least careful file system sees it: no case, invisible characters, trailing dots or blanks."""
+    if name.isascii():
+        return name.lower().split(":")[0].rstrip(" .")
     folded = unicodedata.normalize("NFKC", name).casefold()
     return "".join(c for c in folded if unicodedata.category(c) != "Cf").split(":")[0].rstrip(" .")
 
@@ -68,9 +70,15 @@ def is_protected(rel: str) -> bool:
     return bool(names) and any(fnmatchcase(names[-1], pattern) for pattern in FILES)
 
 
+@cache
+def _secret() -> re.Pattern[str]:
+    """All of them in one: a search asks for each of its files."""
+    return re.compile("|".join([*map(translate, SECRETS), rf"(?:{_KEY})\Z"]))
+
+
 def is_secret(rel: str) -> bool:
     """Does the name promise a secret (.env, private keys, credentials)? `rel` is relative, with "/"."""
     name = _plain(rel.replace("\\", "/").rsplit("/", 1)[-1])
     if name in NO_SECRETS or name.endswith(".pub"):
         return False
-    return any(fnmatchcase(name, pattern) for pattern in SECRETS) or _KEY.fullmatch(name) is not None
+    return _secret().match(name) is not None
