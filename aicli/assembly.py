@@ -17,6 +17,7 @@ from aicli.content.messages import Message
 from aicli.content.request import Thinking
 from aicli.models.base import Model, ModelInfo
 from aicli.safety.policy import Policy
+from aicli.safety.rules import names_tool
 from aicli.safety.sandbox import say
 from aicli.safety.saved import save_rule
 from aicli.session import Session
@@ -86,7 +87,10 @@ async def make_agent(
 
 def _keeper(session: Session) -> Callable[[str, str], None]:
     def save(rule: str, scope: str) -> None:
-        save_rule(rule, scope, session.workspace.root)
+        mine = scope == "user" and not names_tool(
+            rule
+        )  # a tool that other folders may lack, where the rule is an error
+        save_rule(rule, "project" if mine else scope, session.workspace.root)
 
     return save
 

@@ -15,7 +15,7 @@ import pytest
 from aicli import paths
 from aicli.cli import run
 from aicli.errors import ConfigError
-from aicli.safety import landlock, sandbox
+from aicli.safety import landlock, sandbox, trust
 from aicli.safety.saved import save_rule
 from aicli.testing import call_tool
 from tests.support.model_server import ModelServer
@@ -85,6 +85,23 @@ def test_what_was_allowed_for_good_in_a_project_holds_there_alone(isolated: Path
     assert call_tool("shell", {"command": "touch here"}, other, "dont-ask").is_error
     assert (isolated / "here").exists() and not list(other.iterdir())
     assert not list(isolated.rglob("*.toml")), "kept in the user's folder"
+
+
+def test_a_rule_for_a_projects_own_tool_does_not_lock_other_folders(isolated: Path) -> None:
+    tools = isolated / ".aicli" / "tools"
+    tools.mkdir(parents=True)
+    (tools / "deploy.py").write_text(
+        "from aicli import ToolKind, tool\n\n\n@tool(kind=ToolKind.EXECUTE)\n"
+        'def deploy() -> str:\n    """Deploy."""\n    return "deployed"\n'
+    )
+    trust.grant(isolated)
+    for answers in (["always"], []):
+        assert "deployed" in call_tool("deploy", {}, isolated, answers=answers).text
+    other = isolated.parent / "other"
+    other.mkdir()
+    assert not call_tool("ls", {}, other).is_error
+    trust.revoke(isolated)
+    assert not call_tool("ls", {}, isolated).is_error
 
 
 def test_rules_may_carry_examples(isolated: Path, aicli: Callable[..., Ran]) -> None:
