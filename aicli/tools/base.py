@@ -17,7 +17,8 @@ from aicli.content.request import ToolSpec
 from aicli.content.results import Display, ToolResult
 from aicli.late import dataclass
 from aicli.tools.host import HeadlessHost, Host
-from aicli.tools.schema import params_model, spoken_schema
+from aicli.tools.plain_schema import Fields, plain_schema
+from aicli.tools.schema import declared, model_of, schema_of, spoken_schema
 
 if TYPE_CHECKING:
     from aicli.tools.state import RunState
@@ -73,6 +74,23 @@ class Tool:
     full_only: bool = False
     examples: tuple[JsonObject, ...] = ()
 
+    fields: Fields | None = field(default=None, repr=False, compare=False)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """`params` of a declared tool: made when a call is to be checked, most tools of a run see none."""
+            if name != "params" or "fields" not in vars(self) or self.fields is None:
+                raise AttributeError(name)
+            made = vars(self)["params"] = model_of(self.fields, self.name)
+            return made
+
+    @property
+    def schema(self) -> JsonObject:
+        """The JSON schema of the parameters. Not to be changed."""
+        plain = plain_schema(self.fields) if self.fields is not None else None
+        return schema_of(self.params) if plain is None else plain
+
     def kind_of(self, params: BaseModel) -> ToolKind:
         return self.kind if isinstance(self.kind, ToolKind) else self.kind(params)
 
@@ -90,7 +108,7 @@ class Tool:
             name=self.name,
             description=(self.compact or self.description) if compact else self.description,
             parameters=spoken_schema(
-                self.params, compact=compact, silent=(*self.untold, *(self.rare if compact else ()))
+                self.schema, compact=compact, silent=(*self.untold, *(self.rare if compact else ()))
             ),
             examples=() if compact else self.examples,
         )
@@ -124,14 +142,20 @@ def tool(
 
     def make(f: Handler) -> Tool:
         own_name = name or f.__name__
-        return Tool(
+        fields = declared(f, own_name, scope)
+        simple = plain_schema(fields) is not None
+        made = Tool(
             name=own_name,
             description=inspect.cleandoc(f.__doc__ or ""),
             kind=kind,
-            params=params_model(f, own_name, scope),
+            params=BaseModel if simple else model_of(fields, own_name),
             run=f,
             title=title,
+            fields=fields if simple else None,
             **more,
         )
+        if simple:
+            del vars(made)["params"]  # made of the fields when it is asked for
+        return made
 
     return make(function) if function is not None else make

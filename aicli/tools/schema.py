@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, create_model
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from aicli.content.parts import JsonObject
+from aicli.tools.plain_schema import Fields
 
 
 def context_parameter(function: Callable[..., Any]) -> str:
@@ -23,14 +24,14 @@ def context_parameter(function: Callable[..., Any]) -> str:
     return ""
 
 
-def params_model(function: Callable[..., Any], name: str, scope: Mapping[str, Any] | None = None) -> type[BaseModel]:
-    """The parameters as a model that forbids unknown keys; `scope` are the names around a nested function.
+def declared(function: Callable[..., Any], name: str, scope: Mapping[str, Any] | None = None) -> Fields:
+    """The parameters but the context; `scope` are the names around a nested function.
 
     Raises TypeError for *args, **kwargs or a missing annotation.
     """
     skip = context_parameter(function)
     hints = typing.get_type_hints(_bare(function, skip), localns=dict(scope or {}), include_extras=True)
-    fields: dict[str, Any] = {}
+    fields: dict[str, tuple[Any, Any]] = {}
     for key, p in inspect.signature(function).parameters.items():
         if key == skip:
             continue
@@ -39,7 +40,13 @@ def params_model(function: Callable[..., Any], name: str, scope: Mapping[str, An
         if key not in hints:
             raise TypeError(f"tool {name}: parameter {key} has no annotation")
         fields[key] = (hints[key], ... if p.default is p.empty else p.default)
-    return create_model(f"{name}_params", __config__=ConfigDict(extra="forbid"), **fields)
+    return fields
+
+
+def model_of(fields: Fields, name: str) -> type[BaseModel]:
+    """The parameters as a model that forbids unknown keys."""
+    shapes: dict[str, Any] = dict(fields)
+    return create_model(f"{name}_params", __config__=ConfigDict(extra="forbid"), **shapes)
 
 
 def _bare(function: Callable[..., Any], skip: str) -> Any:
@@ -75,12 +82,11 @@ def json_schema(model: type[BaseModel]) -> JsonObject:
     return cleaned
 
 
-def spoken_schema(model: type[BaseModel], *, compact: bool = False, silent: Sequence[str] = ()) -> JsonObject:
+def spoken_schema(schema: JsonObject, *, compact: bool = False, silent: Sequence[str] = ()) -> JsonObject:
     """The schema as a model is told it: bounds and defaults are ours to check, so they cost it no tokens.
 
     `compact` leaves out descriptions; `silent` parameters are left out, and accepted all the same.
     """
-    schema = schema_of(model)
     left_out = _QUIET | {"description"} if compact else _QUIET
     spoken: JsonObject = _clean(schema, {}, left_out)
     spoken["properties"] = {k: v for k, v in spoken["properties"].items() if k not in silent}

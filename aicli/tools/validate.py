@@ -7,7 +7,6 @@ from pydantic import BaseModel, ValidationError
 from aicli.content.coerce import coerce
 from aicli.content.parts import FunctionCallPart, JsonObject
 from aicli.tools.base import Tool
-from aicli.tools.schema import schema_of
 
 
 class BadArguments(Exception):
@@ -26,7 +25,7 @@ def validated(tool: Tool, call: FunctionCallPart) -> BaseModel:
     args = dict(call.args if repaired is None else repaired)
     if tool.adapt:
         args = tool.adapt(args)
-    args = coerce(args, schema_of(tool.params), tool.param_aliases)
+    args = coerce(args, tool.schema, tool.param_aliases)
     try:
         return tool.params.model_validate(args)
     except ValidationError as e:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
 import pytest
@@ -11,7 +12,9 @@ from aicli.content.kinds import ToolKind
 from aicli.content.parts import FunctionCallPart
 from aicli.errors import UsageError
 from aicli.tools.base import Tool, ToolContext, tool
+from aicli.tools.plain_schema import plain_schema
 from aicli.tools.registry import ToolRegistry
+from aicli.tools.schema import json_schema
 from aicli.tools.validate import BadArguments, validated
 
 
@@ -114,3 +117,44 @@ def test_broken_json_is_repaired_only_where_it_then_fits() -> None:
     for raw in ('{"path": "x', '{"limit": 3,}', "path x"):
         with pytest.raises(BadArguments):
             validated(take, FunctionCallPart(id="1", name="take", raw=raw))
+
+
+def test_the_schema_told_is_that_of_the_model_that_checks() -> None:
+    """Simple parameters are told without making the model: the two may not differ."""
+    registry = ToolRegistry()
+    registry.load_builtin()
+    simple = [one for one in registry if one.fields is not None]
+    assert len(simple) > 8
+    for one in simple:
+        assert plain_schema(one.fields) == json_schema(one.params), one.name
+
+
+def test_a_model_is_made_when_a_call_is_checked() -> None:
+    @tool
+    def made(a: int, b: Annotated[str, Field(description="B.")] = "x", c: list[str] | None = None) -> str:
+        """Makes."""
+        return f"{a}{b}{c}"
+
+    assert made.spec().parameters == {
+        "type": "object",
+        "properties": {
+            "a": {"type": "integer"},
+            "b": {"type": "string", "description": "B."},
+            "c": {"type": "array", "items": {"type": "string"}},
+        },
+        "required": ["a"],
+    }
+    assert "params" not in vars(made)
+    assert made.params.model_validate({"a": 1}).model_dump() == {"a": 1, "b": "x", "c": None}
+    assert plain_schema(made.fields) == json_schema(made.params)
+    assert replace(made, name="other").params is made.params
+
+
+def test_parameters_that_are_not_simple_are_told_by_their_model() -> None:
+    @tool
+    def odd(when: dict[str, int], size: Annotated[int, Field(multiple_of=2)] = 2) -> str:
+        """Odd."""
+        return f"{when}{size}"
+
+    assert odd.fields is None
+    assert set(odd.spec().parameters["properties"]) == {"when", "size"}
