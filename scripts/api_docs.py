@@ -81,6 +81,7 @@ def _class(name: str, thing: type) -> Iterator[str]:
 
 def _fields(thing: type) -> Iterator[str]:
     if issubclass(thing, BaseModel):
+        thing.model_rebuild()  # values are built when they are first used
         for name, info in thing.model_fields.items():
             required = info.is_required()
             default = "" if required else f" = {_value(info.get_default(call_default_factory=True))}"

@@ -54,7 +54,8 @@ class Tool:
     in a thread. `timeout` in seconds (None: the tool keeps its own). `param_aliases` maps a spelling to the real
     parameter; `adapt` rewrites raw arguments before they are validated. `preview` shows what a call would change.
     `untold` parameters are accepted but not in the spec. For small windows: `compact` is a shorter description, `rare`
-    parameters are not told, and a tool with `full_only` is not offered at all.
+    parameters are not told, and a tool with `full_only` is not offered at all. `fields` is set by `@tool` where the
+    parameters are simple: `params` is then made of them when a call is checked.
     """
 
     name: str
