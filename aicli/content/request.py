@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator
 
 from aicli.content.messages import Message
 from aicli.content.parts import JsonObject, Value
@@ -39,14 +41,25 @@ class ModelRequest(Value):
     paths: tuple[str, ...] = ()
 
 
+def _count(value: Any) -> int:
+    """What servers report is bookkeeping: a number that is none costs no reply."""
+    if type(value) is int:
+        return value if 0 <= value < _MOST else 0
+    return int(value) if isinstance(value, float) and 0 <= value < _MOST else 0
+
+
+_MOST = 10**15
+Count = Annotated[int, BeforeValidator(_count)]
+
+
 class Usage(Value):
     """Tokens. `input_tokens` counts everything that was read, cached or not."""
 
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_read_input_tokens: int = 0
-    cache_creation_input_tokens: int = 0
-    reasoning_tokens: int = 0
+    input_tokens: Count = 0
+    output_tokens: Count = 0
+    cache_read_input_tokens: Count = 0
+    cache_creation_input_tokens: Count = 0
+    reasoning_tokens: Count = 0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(**{k: getattr(self, k) + getattr(other, k) for k in Usage.model_fields})

@@ -144,6 +144,8 @@ class _Chunked:
                 self._line_end = False
             end = data.find(b"\n", at)
             if end < 0:
+                if size - at > _BLOCK:
+                    raise MalformedReply("the chunks of the reply have no length")
                 break
             self._left = _length(data[at:end])
             at = end + 1
@@ -153,10 +155,10 @@ class _Chunked:
 
 
 def _length(line: bytes) -> int:
-    try:
-        return int(line.partition(b";")[0], 16)
-    except ValueError:
-        raise MalformedReply("the chunks of the reply have no length", raw=repr(line[:40])) from None
+    digits = line.partition(b";")[0].strip()
+    if not digits or len(digits) > 16 or digits.strip(b"0123456789abcdefABCDEF"):
+        raise MalformedReply("the chunks of the reply have no length", raw=repr(line[:40]))
+    return int(digits, 16)
 
 
 def _body(headers: Mapping[str, str]) -> _Counted | _Chunked:

@@ -16,18 +16,53 @@ class Framing(Protocol):
     def close(self) -> list[Any]: ...
 
 
+LONGEST = 64 * 1024 * 1024
+"""Bytes of one event, or of a body that is one value; more is no reply."""
+
+
+class _Lines:
+    """The lines of a body, each once it is whole. What was not ended yet is joined only when it ends."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._size = 0
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        lines = chunk.split(b"\n")
+        if len(lines) > 1:
+            if self._pieces:
+                lines[0] = b"".join((*self._pieces, lines[0]))
+                self._pieces.clear()
+            self._size = 0
+        last = lines.pop()
+        if last:
+            self._pieces.append(last)
+            self._size += len(last)
+            _bounded(self._size)
+        return lines
+
+    def rest(self) -> bytes:
+        rest = b"".join(self._pieces)
+        self._pieces.clear()
+        return rest
+
+
+def _bounded(size: int) -> None:
+    if size > LONGEST:
+        raise MalformedReply(f"the server sent a line of more than {LONGEST >> 20} MB")
+
+
 class SseReader:
     """Server-sent events. Comments, ids and empty events are skipped; `[DONE]` comes out as the string "[DONE]"."""
 
     def __init__(self) -> None:
-        self._tail = b""
+        self._lines = _Lines()
         self._data: bytes | None = None
         self._error = False
         self._first = True
 
     def feed(self, chunk: bytes) -> list[Any]:
-        lines = (self._tail + chunk).split(b"\n") if self._tail else chunk.split(b"\n")
-        self._tail = lines.pop()
+        lines = self._lines.feed(chunk)
         if self._first and lines:
             self._first = False
             lines[0] = lines[0].removeprefix(b"\xef\xbb\xbf")
@@ -38,9 +73,8 @@ class SseReader:
 
     def close(self) -> list[Any]:
         out: list[Any] = []
-        if self._tail:
-            self._line(self._tail, out)
-            self._tail = b""
+        if rest := self._lines.rest():
+            self._line(rest, out)
         self._line(b"", out)
         return out
 
@@ -48,6 +82,7 @@ class SseReader:
         if line[:5] == b"data:":
             payload = line[6:] if line[5:6] == b" " else line[5:]
             self._data = payload if self._data is None else self._data + b"\n" + payload
+            _bounded(len(self._data))
         elif not line or line == b"\r":
             if self._data is not None:
                 data, self._data = self._data, None
@@ -63,15 +98,13 @@ class NdjsonReader:
     """One JSON object a line; empty lines are skipped."""
 
     def __init__(self) -> None:
-        self._tail = b""
+        self._lines = _Lines()
 
     def feed(self, chunk: bytes) -> list[Any]:
-        lines = (self._tail + chunk).split(b"\n") if self._tail else chunk.split(b"\n")
-        self._tail = lines.pop()
-        return [_load(line) for line in lines if line.strip()]
+        return [_load(line) for line in self._lines.feed(chunk) if line.strip()]
 
     def close(self) -> list[Any]:
-        line, self._tail = self._tail, b""
+        line = self._lines.rest()
         return [_load(line)] if line.strip() else []
 
 
@@ -80,9 +113,12 @@ class WholeReader:
 
     def __init__(self) -> None:
         self._chunks: list[bytes] = []
+        self._size = 0
 
     def feed(self, chunk: bytes) -> list[Any]:
         self._chunks.append(chunk)
+        self._size += len(chunk)
+        _bounded(self._size)
         return []
 
     def close(self) -> list[Any]:
@@ -101,7 +137,7 @@ def _values(data: bytes, is_error: bool) -> list[Any]:
         return ["[DONE]"]
     try:
         values = [json.loads(text.decode("utf-8", "replace"))]
-    except ValueError:
+    except (ValueError, RecursionError):
         if is_error:
             return [{"error": text.decode("utf-8", "replace")}]
         if b"\n" not in text:
@@ -116,5 +152,5 @@ def _load(data: bytes) -> Any:
     text = data.decode("utf-8", "replace")
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise MalformedReply("the server sent a line that is no JSON", raw=text[:2000]) from None

@@ -7,6 +7,7 @@ import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol
 
 from aicli.content.events import RetryScheduled
@@ -88,10 +89,10 @@ class WireModel:
                 decoder = self._wire.decoder(request, call.asked, self.quirks)
                 async with aclosing(self._link.http.stream_json(call)) as batches:  # type: ignore[type-var]
                     async for values in batches:
-                        for event in _decoded(decoder, values):
+                        for event in _fitting(partial(_decoded, decoder, values)):
                             started = True
                             yield event
-                for event in decoder.close():
+                for event in _fitting(decoder.close):
                     yield event
                 self._replies += 1
                 return
@@ -143,6 +144,14 @@ def _sized(info: ModelInfo) -> ModelInfo:
     """Short prompts and tool texts where the window is small."""
     small = info.window is not None and info.window <= SMALL_WINDOW and info.profile == "full"
     return replace(info, profile="compact") if small else info
+
+
+def _fitting(events: Callable[[], Iterable[StreamEvent]]) -> Iterator[StreamEvent]:
+    """The events. Raises MalformedReply where the reply is JSON of a shape that its wire does not have."""
+    try:
+        yield from events()
+    except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
+        raise MalformedReply(f"the server sent an event of no known shape ({error})"[:300]) from error
 
 
 def _decoded(decoder: Decoder, values: list[Any]) -> Iterator[StreamEvent]:

@@ -86,6 +86,8 @@ def test_the_request_on_the_wire() -> None:
         (OK + b"transfer-encoding: chunked\r\n\r\n5\r\nda", StreamCut),
         (OK + b"transfer-encoding: chunked\r\n\r\n5\r\ndata:\r\n", StreamCut),
         (OK + b"transfer-encoding: chunked\r\n\r\nnonsense\r\n", MalformedReply),
+        (OK + b"transfer-encoding: chunked\r\n\r\n-5\r\nabc", MalformedReply),
+        (OK + b"transfer-encoding: chunked\r\n\r\n" + b"0" * 200_000, MalformedReply),
         (OK + b"content-encoding: gzip\r\ncontent-length: 2\r\n\r\nxx", MalformedReply),
         (b"SSH-2.0-OpenSSH_9.6\r\n\r\n", MalformedReply),
         (b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * 20_000 + b"\r\n", MalformedReply),
