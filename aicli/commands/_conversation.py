@@ -8,15 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aicli.commands._mentions import typed
 from aicli.commands._options import RunFlags, run_options, settings_flags
 from aicli.content.events import AgentEvent, MessageAdded, ModelChanged, RunFinished
 from aicli.content.kinds import PermissionMode
 from aicli.content.messages import Message
+from aicli.content.results import TasksDisplay
 from aicli.content.run_result import ResultFold
 from aicli.errors import AicliError
 from aicli.ui import amounts
 from aicli.ui.chat_screen import Calls, ChatScreen
 from aicli.ui.completion import ChatCompleter, FileIndex
+from aicli.ui.display import task_lines
 from aicli.ui.interrupts import Interrupts
 from aicli.ui.live import closing_lines
 from aicli.ui.prompts import TerminalHost
@@ -24,6 +27,7 @@ from aicli.ui.prompts import TerminalHost
 if TYPE_CHECKING:
     from aicli.agents.agent import Agent
     from aicli.runtime import RunOptions, Session
+    from aicli.sessions.store import Restored
 
 THINK_FROM = 1_500
 """Characters from which a message goes to the thinking role."""
@@ -130,7 +134,7 @@ class Conversation:
         self.screen.stage.transcript.model = self.model
         self.show_model()
         if self.session.restored is not None:
-            self._show_restored(self.session.restored.history)
+            self._show_restored(self.session.restored)
         if self.first:
             asyncio.get_running_loop().call_soon(self.submit, self.first)
 
@@ -157,16 +161,20 @@ class Conversation:
         first = model[0] if isinstance(model, (list, tuple)) else model
         return first.info.id if hasattr(first, "info") else str(first)
 
-    def _show_restored(self, history: list[Message]) -> None:
-        """The last exchange of a resumed session."""
+    def _show_restored(self, restored: Restored) -> None:
+        """The last exchange of a resumed session, and the tasks that were open."""
+        history = restored.history
         users = [i for i, m in enumerate(history) if m.role == "user"]
         if not users:
             return
         self.turns = users
-        self.screen.say_user(_said(history[users[-1]]))
+        self.screen.say_user(typed(history[users[-1]]))
         answers = [m.text for m in history[users[-1] :] if m.role == "model" and m.text.strip()]
         if answers:
             self.screen.say(answers[-1])
+        if any(task.status in ("pending", "in_progress") for task in restored.tasks):
+            stage = self.screen.stage
+            stage.print(task_lines(TasksDisplay(tasks=restored.tasks), stage.screen.width))
         self.screen.footer.turn = len(users)
 
     async def reopen(self, **more: Any) -> None:
@@ -180,7 +188,7 @@ class Conversation:
         self.turns.clear()
         self.show_model()
         if fresh.restored is not None:
-            self._show_restored(fresh.restored.history)
+            self._show_restored(fresh.restored)
 
     # -- messages
 
@@ -239,7 +247,7 @@ class Conversation:
             if event.usage is not None:
                 screen.footer.used = event.usage.total
                 screen.footer.cost = self.total.result().cost_usd
-            if event.message.role == "user" and joined and (said := _said(event.message)) in screen.state.queued:
+            if event.message.role == "user" and joined and (said := typed(event.message)) in screen.state.queued:
                 screen.state.queued.remove(said)
                 screen.say_user(said)
         screen.stage.feed(event)
@@ -288,7 +296,7 @@ class Conversation:
         """The last queued text leaves the queue again; "" when it has just joined."""
         text = self.screen.state.queued.pop()
         waiting = self.agent.unqueue() if self._ready else []
-        mine = [m for m in waiting if _said(m) == text]
+        mine = [m for m in waiting if typed(m) == text]
         for message in waiting:
             if not mine or message is not mine[-1]:
                 self.agent.steer(message)
@@ -363,9 +371,3 @@ class Conversation:
         if self.session.log is not None:
             lines.append(self.words("chat.resume", id=self.session.state.session_id))
         self.screen.stage.print([(), *(((line, "2"),) for line in lines)])
-
-
-def _said(message: Message) -> str:
-    """What the person typed, without what was put before it."""
-    texts = [p.text for p in message.parts if p.type == "text"]
-    return texts[-1] if texts else ""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aicli.content.events import Outcome, ToolFinished, ToolProgress, ToolStarted
+from aicli.content.messages import Message
 from aicli.content.parts import ContentPart, FunctionCallPart, InlineDataPart, TextPart
 from aicli.tools.base import ToolContext, ToolFailed
 from aicli.workspace.faults import WorkspaceError
@@ -52,6 +53,12 @@ def _file(path: str, session: Session) -> ContentPart | None:
     body = decode(data).text
     note = f"\n[only the first {FILE_LIMIT:,} bytes]" if len(data) >= FILE_LIMIT else ""
     return TextPart(text=f'<file path="{path}">\n{body}{note}\n</file>\n')
+
+
+def typed(message: Message) -> str:
+    """What the person typed, without the files and notes that were put before it."""
+    texts = [p.text for p in message.parts if p.type == "text"]
+    return texts[-1] if texts else ""
 
 
 async def run_command(command: str, session: Session, stage: Stage) -> str:

@@ -36,7 +36,7 @@ def _open(choice: Choice) -> int:
     from aicli.commands._open import open_chat
 
     os.chdir(choice.folder)
-    flags = RunFlags(cwd=choice.folder, resume=choice.session)
+    flags = RunFlags(cwd=choice.folder, resume=choice.session or None)
     if choice.what == "plan":
         from aicli.commands._planning import plan_command
 

@@ -68,7 +68,7 @@ def test_all_of_them_in_one_conversation(isolated: Path) -> None:
         say(tty, "/review new.txt bugs", "Reviewed.")
         assert "Review new.txt for new.txt bugs." in str(server.requests[-1].body)
         assert server.violations == []
-        say(tty, "/undo", "turns taken back: new.txt")
+        say(tty, "/undo", "1 turn taken back: new.txt")
         assert not Path("new.txt").exists()
         say(tty, "/fork", "now in the copy")
         say(tty, "/clear", "a new conversation begins")

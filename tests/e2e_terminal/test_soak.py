@@ -8,6 +8,8 @@ import signal
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.e2e_terminal.test_exits import alive, clean
 from tests.support.counts import count
 from tests.support.figures import figure
@@ -106,6 +108,7 @@ class Hand:
         tty.send("\x15")
 
 
+@pytest.mark.timeout(count(90, 900))
 def test_random_keys_resizes_and_signals(isolated: Path) -> None:
     seed = int(os.environ.get("AICLI_SEED", "7"))
     end = time.monotonic() + count(8, 600)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from aicli.commands._mentions import typed
 from aicli.errors import UsageError
 from aicli.ui.cells import Line, cut_text
 from aicli.ui.display import diff_lines
@@ -84,8 +85,8 @@ async def rewind(chat: Chat, arguments: str) -> None:
     if back > len(chat.turns):
         raise UsageError(words("files.turns", n=len(chat.turns)))
     to = chat.turns[-back]
-    said = chat.agent.history[to].text if to < len(chat.agent.history) else ""
-    head = [asked(words("files.rewind", text=cut_text(" ".join(said.split()[-30:]), 50)))]
+    said = typed(chat.agent.history[to]) if to < len(chat.agent.history) else ""
+    head = [asked(words("files.rewind", text=cut_text(" ".join(said.split()), 50)))]
     choices = [("t", words("files.talk_only")), ("f", words("files.with_files"))]
     letter = await chat.host.pick(head, choices)
     if not letter:
@@ -96,7 +97,7 @@ async def rewind(chat: Chat, arguments: str) -> None:
     del chat.turns[-back:]
     del chat.tasks[-back:]
     chat.screen.footer.turn = len(chat.turns)
-    chat.screen.to_draft([said.split("</file>\n")[-1]])
+    chat.screen.to_draft([said])
     chat.screen.dim(words("files.rewound"))
 
 
