@@ -28,6 +28,7 @@ _SENSE = {
 _IN_CLASS = {r"\d": "0-9", r"\w": "0-9A-Za-z_", r"\s": r"\t\r\x0b\x0c\x1c-\x20"}
 _SET = re.compile(r"--|&&|~~|\|\|")
 """What only ripgrep takes for an operation on sets."""
+_PLACES = frozenset({"^", "$", r"\b", r"\B"})
 _PART = re.compile(r"\\.|.")
 _BEYOND = r"[\x00\x80-\xff]"
 """A byte that is no ASCII text: what the two make of it may differ, so a line that holds one is always found."""
@@ -39,6 +40,7 @@ def translated(pattern: str) -> str:
     It finds too much: every line that is not all ASCII, an anchor at a carriage return. Python looks again.
     """
     out: list[str] = []
+    tokens: list[str] = []
     at = 0
     while at < len(pattern):
         token = _TOKEN.match(pattern, at)
@@ -46,6 +48,7 @@ def translated(pattern: str) -> str:
             return ""
         at = token.end()
         kind, text = token.lastgroup, token.group()
+        tokens.append(text)
         if kind == "class" and _SET.search(text):
             return ""
         if kind == "repeat" and text.rstrip("?").strip("{}") in ("", ","):
@@ -58,4 +61,20 @@ def translated(pattern: str) -> str:
             out.append(text[-1] if text[-1].isalnum() else f"\\x{ord(text[-1]):02x}")
         else:
             out.append(_SENSE.get(text, text))
-    return f"(?-u:(?:{''.join(out)})|{_BEYOND})" if pattern.isascii() and out else ""
+    return f"(?-u:(?:{''.join(out)})|{_BEYOND})" if pattern.isascii() and _anchors_fit(tokens) else ""
+
+
+def _anchors_fit(tokens: list[str]) -> bool:
+    """Does each anchor stand at an end of its alternative? One that may take a carriage return must not have another
+    condition on the same place beside it."""
+    depth = 0
+    for i, text in enumerate(tokens):
+        depth += text.startswith("(") - (text == ")")
+        before, after = tokens[:i], tokens[i + 1 :]
+        if text == "$" and ((after and after[0] not in ("|", ")")) or (depth and not _PLACES.isdisjoint(after))):
+            return False
+        if text == "^" and (
+            (before and before[-1] not in ("|", "(", "(?:")) or (depth and not _PLACES.isdisjoint(before))
+        ):
+            return False
+    return bool(tokens)

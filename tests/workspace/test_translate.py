@@ -84,6 +84,11 @@ def test_what_is_not_plain_is_left_to_python(pattern: str) -> None:
     assert translated(pattern) == ""
 
 
+@pytest.mark.parametrize("pattern", [r"$\b", r"(a$|b)\b", r"\b^a", "a$*", "$a"])
+def test_an_anchor_in_an_odd_place_is_left_to_python(pattern: str) -> None:
+    assert translated(pattern) == ""
+
+
 def test_lines_that_are_not_ascii_are_always_looked_at() -> None:
     regex = re.compile(translated(r"\d+$").removeprefix("(?-u:")[:-1].encode())
     assert all(map(regex.search, ("x٣".encode(), "你".encode("gbk"), "1".encode("utf-16-le"), b"12")))
