@@ -83,7 +83,9 @@ class LineHost:
         words = self._words
         shown = request.call.args.get("command") or getattr(request.preview, "diff", "") or str(request.call.args)
         self._lines.forget()
-        self._console.complain(f"ask   {request.title}\n{shown}\n{words('approval.because', why=request.why)}")
+        self._console.complain(
+            f"ask   {request.title}\n{shown}\n{words('approval.because', why=words.reason(request.why))}"
+        )
         while True:
             rule = f", s {words('approval.session', rule=request.rule)}" if request.rule else ""
             self._console.complain(f"y {words('approval.once')}{rule}, n {words('approval.no')}: ")

@@ -313,7 +313,7 @@ class ApprovalPanel:
                 where.append(self.words("approval.sandbox", state=request.sandbox))
         lines = [cut((("  " + " · ".join(where), DIM),), columns)] if where else []
         if request.why:
-            why = self.words("approval.because", why=sanitise(request.why, keep_newlines=False))
+            why = self.words("approval.because", why=sanitise(self.words.reason(request.why), keep_newlines=False))
             lines.append(cut((("  " + why, DIM),), columns))
         return lines
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
@@ -17,6 +18,18 @@ def catalogue(language: str) -> Mapping[str, str]:
     """Every message of one language by "section.name"."""
     data = tomllib.loads(files("aicli.ui").joinpath("words", f"{language}.toml").read_text("utf-8"))
     return {f"{section}.{name}": text for section, entries in data.items() for name, text in entries.items()}
+
+
+@lru_cache(maxsize=1)
+def _reasons() -> list[tuple[str, re.Pattern[str]]]:
+    """(key, pattern) of every reason in English, as it is given."""
+    found = []
+    for key, text in catalogue("en").items():
+        if key.startswith("why."):
+            parts = re.split(r"\{(\w+)\}", text)
+            pattern = "".join(f"(?P<{p}>.+)" if i % 2 else re.escape(p) for i, p in enumerate(parts))
+            found.append((key, re.compile(pattern, re.DOTALL)))
+    return found
 
 
 def language_of(setting: str = "auto", environ: Mapping[str, str] | None = None) -> str:
@@ -46,3 +59,13 @@ class Words:
         if values.get("n") == 1:
             text = messages.get(key + "_one", text)
         return text.format(**values) if values else text
+
+    def reason(self, text: str) -> str:
+        """A reason of the policy's in this language; one that is not known stays as it is."""
+        if self.language == "en":
+            return text
+        for key, pattern in _reasons():
+            found = pattern.fullmatch(text)
+            if found:
+                return self(key, **found.groupdict())
+        return text

@@ -51,7 +51,7 @@ def test_words_named_by_values_are_there() -> None:
 
 
 def test_no_word_is_left_over() -> None:
-    built = ("outcome.", "mode.", "slash.", "ago.", "plan.", "approval.", "question.", "trust.")
+    built = ("why.", "outcome.", "mode.", "slash.", "ago.", "plan.", "approval.", "question.", "trust.")
     text = "\n".join(SOURCES)
     unused = {k for k in catalogue("zh") if f'"{k}"' not in text and f"'{k}'" not in text and not k.startswith(built)}
     assert unused == set()
@@ -74,3 +74,15 @@ def test_the_locale_chooses_the_language(environ: dict[str, str], language: str)
 def test_one_of_a_thing() -> None:
     assert (Words("en")("call.lines", n=1), Words("en")("call.lines", n=2)) == ("1 line", "2 lines")
     assert Words("zh")("call.lines", n=1) == Words("zh")("call.lines", n=2).replace("2", "1")
+
+
+def test_every_reason_to_ask_is_known_in_chinese() -> None:
+    policy = (Path(aicli.__file__).parent / "safety" / "policy.py").read_text("utf-8")
+    asked = set(re.findall(r'Verdict\(\s*"ask",\s*f?"([^"]+)"', policy)) | set(re.findall(r'why = f?"([^"]+)"', policy))
+    given = {
+        re.sub(r"\{[^}]*\}", "X", text) for text in asked if "can't be told" not in text and "it deletes" not in text
+    }
+    assert len(given) > 8
+    assert [text for text in given if Words("zh").reason(text) == text] == []
+    assert Words("zh").reason("it contacts example.org") == "它会访问 example.org"
+    assert Words("zh").reason("something new") == "something new"
