@@ -43,7 +43,7 @@ def read(message: Message, specs: Sequence[ToolSpec]) -> Message:
     """The constrained reply as an ordinary message: a call or a text. What does not fit stays as it is."""
     try:
         value = json.loads(message.text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return message
     if not isinstance(value, dict):
         return message

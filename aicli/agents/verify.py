@@ -69,7 +69,7 @@ def _python(root: Path) -> str:
 def _node(root: Path) -> str:
     try:
         scripts = json.loads(_read(root / "package.json") or "{}").get("scripts", {})
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         return ""
     if not isinstance(scripts, dict) or "no test specified" in str(scripts.get("test", "no test specified")):
         return ""

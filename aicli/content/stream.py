@@ -89,7 +89,18 @@ class _Call:
             text = "".join(self.json)
             args, failed = read_arguments(text)
             raw = raw or failed
+        if _deep(args, DEEPEST):
+            args, raw = {}, raw or "".join(self.json)[:2000] or "arguments nested too deeply"
         return FunctionCallPart(id=self.id, name=self.name, args=args, raw=raw, meta=self.meta)
+
+
+DEEPEST = 100
+"""Levels of lists and objects in arguments; what goes deeper can't be kept in the log and is no call."""
+
+
+def _deep(value: object, levels: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return levels <= 0 or any(_deep(item, levels - 1) for item in inner if isinstance(item, (dict, list)))
 
 
 def new_id() -> str:
@@ -105,7 +116,7 @@ def read_arguments(text: str) -> tuple[dict[str, Any], str]:
         value = json.loads(text)
         if isinstance(value, str):
             value = json.loads(value) if value.strip() else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}, text
     if value is None:
         return {}, ""
@@ -174,11 +185,13 @@ class Assembler:
         return {part.id: call.dialect for call, part in zip(calls, message.calls, strict=True) if call.dialect}
 
     def message(self) -> Message:
-        """The message so far. Ids that the server left out are minted."""
+        """The message so far. Ids that the server left out are minted, and one that it gave twice."""
         parts: list[ContentPart] = []
+        taken: set[str] = set()
         for part in self._parts:
             if isinstance(part, _Call):
-                part.id = part.id or new_id()
+                part.id = new_id() if part.id in ("", *taken) else part.id
+                taken.add(part.id)
                 parts.append(part.part())
             elif isinstance(part, list):
                 kind, texts, meta = part

@@ -63,7 +63,7 @@ class CallTracks:
         text = self._texts[number]
         try:
             json.loads(text or "{}")
-        except ValueError:
+        except (ValueError, RecursionError):
             return False
         return True
 

@@ -157,8 +157,8 @@ def _words(body: str) -> tuple[str, str]:
     """(message, code or type) out of any of the error bodies in use."""
     try:
         value = json.loads(body)
-    except ValueError:
-        plain = re.sub(r"<(style|script).*?</\1>|<[^>]*>", " ", body, flags=re.S | re.I)
+    except (ValueError, RecursionError):
+        plain = re.sub(r"<(style|script).*?</\1>|<[^>]*>", " ", body[:8000], flags=re.S | re.I)
         return " ".join(plain.split())[:300], ""
     if isinstance(value, list) and value:
         value = value[0]

@@ -216,7 +216,7 @@ class Http:
             raise ModelTimeout(f"{_place(call.url, None)} did not answer in time") from None
         try:
             return json.loads(body)
-        except ValueError:
+        except (ValueError, RecursionError):
             text = body[:2000].decode("utf-8", "replace")
             raise MalformedReply(f"{call.url} answered with something that is no JSON", raw=text) from None
 

@@ -239,7 +239,7 @@ def _servers(data: bytes) -> str:
     try:
         servers = json.loads(data)["mcpServers"]
         return "starts " + ", ".join(f"{n}: {s.get('command') or s.get('url', '?')}" for n, s in servers.items())
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return "servers that can't be read"
 
 

@@ -102,7 +102,7 @@ def _answer(page: Page) -> Any:
         raise WebFailed(f"HTTP {page.status} {page.reason}".strip() + _advice(page.status))
     try:
         return json.loads(page.body)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise WebFailed("the answer is no JSON (a SearXNG server must allow the json format)") from None
 
 
