@@ -271,7 +271,9 @@ class Search:
     def _wide(self, fd: int, block: bytes) -> Iterator[tuple[int, str]]:
         encoding = text_module().detect(block, whole=len(block) < BLOCK)
         if not encoding.name.startswith(("utf-16", "utf-32")):
-            raise Binary
+            if self._needed(fd, block):
+                raise Binary
+            return
         decoder = codecs.getincrementaldecoder(encoding.name)("replace")
         block, number, carry = block[len(encoding.bom) :], 1, ""
         while block:
@@ -286,6 +288,19 @@ class Search:
             lines = unified(part)
             yield number, lines[:-1] if lines.endswith("\n") else lines
             number += part.count("\n")
+
+    def _needed(self, fd: int, block: bytes) -> bool:
+        """Might these bytes, which are no text, hold what every hit needs? Else nobody need hear of the file."""
+        if not self._ascii or not self._needles:
+            return True
+        forms = [form for needle in self._needles for form in (needle, b"\0".join(bytes([c]) for c in needle))]
+        longest, carry = max(map(len, forms)), b""
+        while block:
+            data = carry + (block.lower() if self._ask.ignore_case else block)
+            if any(form in data for form in forms):
+                return True
+            carry, block = data[-longest:], os.read(fd, BLOCK)
+        return False
 
     def _whole(self, fd: int, first: bytes) -> Iterator[tuple[int, str]]:
         pieces, size = [first], len(first)

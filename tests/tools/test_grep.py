@@ -219,6 +219,13 @@ def test_binary_files_are_told_not_shown(state: RunState) -> None:
     assert "No matches" in result.text and "binary" in result.text
 
 
+def test_binary_files_that_can_hold_no_hit_are_not_told(state: RunState) -> None:
+    put("a", b"\0\1other" * 40_000)
+    put("b", b"\0\1" + b"z" * 65_530 + b"needle" + b"\0" * 100_000)
+    assert call(grep, state, pattern="needle").text == "No matches.\n[1 binary file skipped]"
+    assert call(grep, state, pattern="absent").text == "No matches."
+
+
 def test_long_lines_are_cut_around_the_hit(state: RunState) -> None:
     put("min.js", "a" * 1_000_000 + "needle" + "b" * 1_000_000)
     put("x", "c" * 3_000_000 + "\nneedle\n")
