@@ -65,7 +65,7 @@ print("--")
 print(glob.run(context, "**/*").text)
 print("--")
 listing = Listing(workspace, workspace.real("."))
-print([entry.rel for entry in listing.files()], listing.failed[0][0])
+print(list(listing.files()), listing.failed[0][0])
 """
 
 
