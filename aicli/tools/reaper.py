@@ -16,8 +16,10 @@ import socket
 import sys
 import time
 
-if sys.platform == "linux":
+try:
     import fcntl
+except ImportError:  # it runs on Linux alone, and must be importable everywhere
+    pass
 
 _PR_SET_CHILD_SUBREAPER = 36
 _PATIENCE = 5.0
