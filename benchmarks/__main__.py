@@ -1,4 +1,7 @@
-"""`python -m benchmarks`: every figure of the budget in one run, beside two floors, as Markdown tables."""
+"""`python -m benchmarks`: every figure of the budget in one run, beside two floors, as Markdown tables.
+
+`--write` puts them into docs/figures.md.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,8 @@ from statistics import median
 from benchmarks.server import Bench
 
 HERE = Path(__file__).parent
+FIGURES = HERE.parent / "docs" / "figures.md"
+SPEED = "\n## Speed\n"
 RUNS = int(os.environ.get("BENCH_RUNS", "7"))
 TOKENS = 20_000
 TURNS = 20
@@ -161,7 +166,11 @@ def main() -> None:
             *jobs(cwd, server),
             *long_run(cwd, server),
         ]
-    sys.stdout.write("\n".join(lines) + "\n")
+    text = "\n".join(lines) + "\n"
+    sys.stdout.write(text)
+    if "--write" in sys.argv:
+        goals = FIGURES.read_text("utf-8").partition(SPEED)[0] if FIGURES.exists() else "# Figures\n"
+        FIGURES.write_text(f"{goals}{SPEED}\nWritten by `python -m benchmarks --write`.\n\n{text}", "utf-8")
 
 
 if __name__ == "__main__":

@@ -12,9 +12,10 @@ from aicli.models.base import ModelInfo, Price
 
 
 def known(provider: str, name: str) -> ModelInfo:
-    """The model's entry, or a bare one. The first pattern of the provider that fits the name counts."""
+    """The model's entry, or a bare one. The first pattern that fits the name counts; it knows no sign but `*`."""
+    lower = name.lower()
     for pattern, row in _table().get(provider, {}).items():
-        if fnmatchcase(name.lower(), pattern):
+        if lower.startswith(pattern.partition("*")[0]) and fnmatchcase(lower, pattern):
             price = Price(*row["price"]) if "price" in row else None
             return ModelInfo(
                 provider,
