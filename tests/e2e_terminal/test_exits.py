@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.counts import some
 from tests.support.model_server import ModelServer
 from tests.support.model_server_steps import call, hang, text
 from tests.support.screen import Tty
@@ -23,7 +24,7 @@ def clean(tty: Tty) -> None:
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-@pytest.mark.parametrize("state", ["idle", "tool"])
+@pytest.mark.parametrize("state", some(["tool", "idle"], 1))
 def test_signals_end_it_with_their_code(number: signal.Signals, code: int, state: str) -> None:
     replies = [[call("shell", command="echo $((40+2)); sleep 60")]]
     with ModelServer(replies) as server, aicli("chat", "--yolo", server=server) as tty:

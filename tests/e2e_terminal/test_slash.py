@@ -33,7 +33,7 @@ def test_all_of_them_in_one_conversation(isolated: Path) -> None:
     own.write_text('+++\ndescription = "Reviews a file."\n+++\nReview $1 for $ARGUMENTS.\n')
     replies = [
         [call("write_file", path="new.txt", content="one\n"), usage(900, 20)],
-        ["First answer. " + "word " * 3000, usage(950, 10)],
+        ["First answer. " + "word " * 1500, usage(950, 10)],
         ["Second answer."],
         ["A summary of it all."],
         ["Reviewed."],
