@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -152,7 +152,8 @@ class Agent:
             finally:
                 await self.close()
 
-        return asyncio.run(whole())
+        with closing(whole()) as work:
+            return asyncio.run(work)
 
     async def close(self) -> None:
         """Closes the connections of a model that was named by a string; the next run opens them anew."""

@@ -211,15 +211,35 @@ class LocalExecutor:
         if name:
             arguments[name] = context
         async with asyncio.timeout(ready.tool.timeout):
-            if inspect.iscoroutinefunction(ready.tool.run):
-                value: Any = await ready.tool.run(**arguments)
-            else:
-                value = await asyncio.to_thread(ready.tool.run, **arguments)
-                if inspect.isawaitable(value):
-                    value = await value
+            value = await _called(ready.tool.run, arguments)
         return (
             value if isinstance(value, ToolResult) else ToolResult.of(value if isinstance(value, str) else str(value))
         )
+
+
+async def _called(run: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    """What the tool gives. What it raises to end a program, a loop or a task is a failure of the tool alone."""
+    try:
+        if inspect.iscoroutinefunction(run):
+            return await run(**arguments)
+        value = await asyncio.to_thread(_contained, run, arguments)
+        return await value if inspect.isawaitable(value) else value
+    except TimeoutError as e:
+        raise ToolFailed(f"Something that the tool waited for gave no answer in time ({_message(e)}).") from e
+    except SystemExit as e:
+        raise RuntimeError(f"it called sys.exit({e.code!r})") from e
+    except asyncio.CancelledError as e:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling() == 0:  # nobody stopped the call
+            raise RuntimeError("something that it waited for was cancelled") from e
+        raise
+
+
+def _contained(run: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    try:
+        return run(**arguments)
+    except StopIteration as e:  # a future can't carry it: the call would never end
+        raise RuntimeError("StopIteration, as of next() on something used up") from e
 
 
 class _Clock:
@@ -302,5 +322,8 @@ def truncated(result: ToolResult, limit: int = RESULT_LIMIT) -> ToolResult:
 
 
 def _message(error: Exception) -> str:
-    text = str(error).strip().splitlines()
+    try:
+        text = str(error).strip().splitlines()
+    except Exception:
+        return "no message that could be read"
     return text[0][:300] if text else "no message"
