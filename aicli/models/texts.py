@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Sequence
-from importlib.resources import files
+from collections.abc import Iterable
 
 from aicli.content.messages import Message
 from aicli.content.parts import (
@@ -17,7 +16,7 @@ from aicli.content.parts import (
     TextPart,
     ThinkingPart,
 )
-from aicli.content.request import ModelRequest, ToolSpec
+from aicli.content.request import ModelRequest
 
 
 def arguments(call: FunctionCallPart) -> JsonObject:
@@ -64,17 +63,12 @@ def tools_as_text(request: ModelRequest) -> ModelRequest:
     """The same request for a server without native calls: tools in the system text, calls and answers as text."""
     if not request.tools:
         return request.model_copy(update={"messages": tuple(_as_text(m) for m in request.messages)})
+    from aicli.models.dialects import tools_prompt  # the dialects are loaded only where calls are text
+
     prompt = tools_prompt(request.tools)
     system = f"{request.system}\n\n{prompt}" if request.system else prompt
     messages = tuple(_as_text(m) for m in request.messages)
     return request.model_copy(update={"system": system, "messages": messages, "tools": ()})
-
-
-def tools_prompt(tools: Sequence[ToolSpec]) -> str:
-    """The words that teach a model without native calls how to make one, with the tools at their end."""
-    words = files("aicli.models").joinpath("tools_as_text.md").read_text("utf-8")
-    shown = ({"name": t.name, "description": t.description, "parameters": t.parameters} for t in tools)
-    return words + "\n" + "\n".join(json.dumps(tool, ensure_ascii=False) for tool in shown)
 
 
 def _as_text(message: Message) -> Message:
