@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import contextvars
 import inspect
+import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -222,7 +225,7 @@ async def _called(run: Callable[..., Any], arguments: dict[str, Any]) -> Any:
     try:
         if inspect.iscoroutinefunction(run):
             return await run(**arguments)
-        value = await asyncio.to_thread(_contained, run, arguments)
+        value = await _in_thread(run, arguments)
         return await value if inspect.isawaitable(value) else value
     except TimeoutError as e:
         raise ToolFailed(f"Something that the tool waited for gave no answer in time ({_message(e)}).") from e
@@ -235,11 +238,45 @@ async def _called(run: Callable[..., Any], arguments: dict[str, Any]) -> Any:
         raise
 
 
-def _contained(run: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+GRACE = 1.0
+"""Seconds that a stopped call has to come back from its thread, so that no file is left half told of."""
+
+
+async def _in_thread(run: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    """Runs it in a thread that holds up neither a cancellation nor the end of the program, however long it blocks."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Any] = loop.create_future()
+    future.add_done_callback(lambda f: f.cancelled() or f.exception())  # nobody may be left to take it
+    context = contextvars.copy_context()
+
+    def settle(value: Any, error: BaseException | None) -> None:
+        if not future.done():
+            future.set_result(value) if error is None else future.set_exception(error)
+
+    def work() -> None:
+        value, error = context.run(_contained, run, arguments)
+        with contextlib.suppress(RuntimeError):  # the loop is gone
+            loop.call_soon_threadsafe(settle, value, error)
+
+    threading.Thread(target=work, name=getattr(run, "__name__", "tool"), daemon=True).start()
     try:
-        return run(**arguments)
-    except StopIteration as e:  # a future can't carry it: the call would never end
-        raise RuntimeError("StopIteration, as of next() on something used up") from e
+        return await asyncio.shield(future)
+    except asyncio.CancelledError:
+        await asyncio.wait((future,), timeout=GRACE)
+        raise
+
+
+def _contained(run: Callable[..., Any], arguments: dict[str, Any]) -> tuple[Any, BaseException | None]:
+    try:
+        return run(**arguments), None
+    except StopIteration as e:
+        return None, RuntimeError(f"StopIteration, as of next() on something used up ({e})")
+    except SystemExit as e:
+        return None, e
+    except Exception as e:
+        return None, e
+    except BaseException as e:  # no signal reaches a thread: the tool itself raised it
+        return None, RuntimeError(f"{type(e).__name__}: {e}")
 
 
 class _Clock:

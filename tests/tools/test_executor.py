@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import socket
 import sys
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -53,6 +55,14 @@ def mute() -> str:
     raise Mute
 
 
+def interrupts() -> str:
+    raise KeyboardInterrupt
+
+
+def ends_a_generator() -> str:
+    raise GeneratorExit
+
+
 ODD = [
     (used_up, "StopIteration"),
     (exits, "sys.exit(3)"),
@@ -60,6 +70,8 @@ ODD = [
     (waits_in_vain, "no answer in time"),
     (waits_for_something_cancelled, "was cancelled"),
     (mute, "Mute"),
+    (interrupts, "KeyboardInterrupt"),
+    (ends_a_generator, "GeneratorExit"),
 ]
 
 
@@ -79,3 +91,27 @@ def test_run_sync_inside_a_loop_is_refused_without_a_trace() -> None:
 
     with pytest.raises(RuntimeError, match="running event loop"):
         asyncio.run(inside())
+
+
+def test_a_tool_that_blocks_holds_up_neither_the_end_of_the_run_nor_of_the_loop() -> None:
+    entered, never = threading.Event(), threading.Event()
+
+    def block() -> str:
+        entered.set()
+        never.wait(60)
+        return "late"
+
+    blocking = tool(kind=ToolKind.READ, name="block")(block)
+    agent = Agent("x", instructions="", model=ScriptedModel([[call("block")], "done"]), tools=[blocking])
+
+    async def stopped() -> RunResult:
+        task = asyncio.ensure_future(agent.run("go"))
+        await asyncio.to_thread(entered.wait)
+        agent.cancel()
+        return await task
+
+    began = time.monotonic()
+    result = asyncio.run(stopped())
+    assert time.monotonic() - began < 20
+    never.set()
+    assert result.status == "cancelled" and agent.history[-1].responses[0].is_error
