@@ -35,7 +35,7 @@ def delegate_tool(make: MakeAgent, types: Sequence[str]) -> Tool:
             ctx.emit(Delegated(call_id=ctx.call_id, event=event))
 
         result = await child.run(task, on_event=nest)
-        summary = f"{result.tool_calls} calls"
+        summary = "1 call" if result.tool_calls == 1 else f"{result.tool_calls} calls"
         if result.is_error:
             why = result.error.message if result.error else result.reason
             text = f"the {type} agent did not finish: {why}\n{result.text}".strip()
