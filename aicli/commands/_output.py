@@ -31,7 +31,7 @@ class Output:
     def __init__(self, flags: RunFlags, session_id: str, agent: str, *, progress: bool) -> None:
         self.format = flags.format
         self.flags = flags
-        self.console = Console(Redactor(all_secrets(os.environ)), quiet=flags.quiet)
+        self.console = Console(Redactor(all_secrets(os.environ)), quiet=flags.quiet, stdout=sys.stdout)
         self.on_gone: Callable[[], object] = lambda: None
         self._shows: Callable[[AgentEvent], None] | None = None
         self._close_shown: Callable[[], object] = lambda: None

@@ -79,7 +79,7 @@ def perform(job: Job) -> int:
     session_id = flags.session_id or new_id()
     output = Output(flags, session_id, job.agent, progress=job.progress)
     try:
-        with _raising():
+        with _raising(), _stdout_kept(flags):
             result = asyncio.run(_drive(job, session_id, output))
         return output.finish(result)
     except AicliError as e:
@@ -90,6 +90,16 @@ def perform(job: Job) -> int:
         return output.cancelled(130)
     finally:
         output.close()
+
+
+@contextlib.contextmanager
+def _stdout_kept(flags: RunFlags) -> Iterator[None]:
+    """What a tool prints goes to stderr: stdout carries the chosen format alone."""
+    if not headless(flags) or sys.stdout is None or sys.stderr is None:
+        yield
+        return
+    with contextlib.redirect_stdout(sys.stderr):
+        yield
 
 
 @contextlib.contextmanager

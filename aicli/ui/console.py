@@ -112,8 +112,8 @@ class Console:
 
     def abandon(self) -> None:
         """Points stdout at nothing, so that the interpreter's last flush has nothing to complain about."""
-        if self._stdout is None:
-            point_nowhere(sys.stdout)
+        if self._stdout in (None, sys.__stdout__):
+            point_nowhere(self.stdout)
 
 
 def wait_for_reader(stream: TextIO) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from aicli import paths
 from tests.e2e.process import Ran, aicli, finish, start
 from tests.support.model_server import ModelServer
 from tests.support.model_server_steps import call
@@ -85,3 +86,14 @@ def test_an_answer_nested_beyond_reason_fails_its_schema(here: Here) -> None:
 def test_an_empty_id_resumes_nothing_and_says_so(here: Here) -> None:
     ran = here("prompt", "hi", "--resume", "", *JSON)
     assert (ran.code, ran.result("json")["subtype"]) == (2, "error_usage")
+
+
+def test_what_a_tool_prints_is_no_part_of_the_output(here: Here) -> None:
+    folder = paths.config_folder() / "tools"
+    folder.mkdir(parents=True)
+    code = 'from aicli import ToolKind, tool\n\n\n@tool(kind=ToolKind.READ)\ndef loud() -> str:\n    """Loud."""\n'
+    (folder / "loud.py").write_text(code + '    print("noise")\n    return "quiet"\n')
+    with ModelServer([[call("loud")], "done"]) as server:
+        ran = here("agent", "run", "general", "go", "--output-format", "stream-json", server=server)
+    assert ran.code == 0 and ran.result("stream-json")["result"] == "done"
+    assert "noise" in ran.err and b"noise" not in ran.out
