@@ -129,7 +129,7 @@ def run(args: Sequence[str]) -> int:
         return 0
     except Exception as e:
         if hasattr(e, "format_message"):  # the parser's own usage errors
-            complain(f"{e.format_message()} Try aicli --help")
+            _explain(e)
             return 2
         if type(e).__name__ == "Abort":
             return 130
@@ -137,6 +137,16 @@ def run(args: Sequence[str]) -> int:
             raise
         complain(f"{type(e).__name__}: {e}. This is a fault of aicli; --debug shows where")
         return 1
+
+
+def _explain(error: Any) -> None:
+    """A usage error in one line that names the help of its command; a group without a sub-command shows its help."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        typer.echo(error.format_message(), err=True)
+        return
+    place = getattr(getattr(error, "ctx", None), "command_path", "aicli")
+    said = error.format_message().rstrip()
+    complain(f"{said}{'' if said.endswith(('.', '?')) else '.'} Try {place} --help")
 
 
 def complain(text: str) -> None:

@@ -7,7 +7,7 @@ import shutil
 import ssl
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -38,30 +38,25 @@ class Check:
     hint: str = ""
 
 
-async def check_all(model: str) -> list[Check]:
-    """Every check; the model ones are left out where `model` is "". Takes as long as the model does."""
+async def check_all(model: str) -> AsyncIterator[Check]:
+    """Every check as it is done, the model's last; those are left out where `model` is "". Takes as long as the model."""
     cwd = Path.cwd()
-    checks: list[Check] = []
     loaded: Loaded | None = None
     try:
         loaded = load(cwd=cwd, trusted=trust.trusted(cwd))
-        checks += _config(loaded)
+        for check in _config(loaded):
+            yield check
     except ConfigError as e:
-        checks.append(Check("config", "FAIL", str(e), e.hint))
+        yield Check("config", "FAIL", str(e), e.hint)
     settings = loaded.settings if loaded else Settings()
     keys = Keys(os.environ, user_urls=[settings.base_url] if settings.base_url else [], general=False)
-    checks += [
-        *_trust(cwd),
-        *_keys(settings),
-        *_proxy(),
-        _certificates(),
-        _terminal(),
-        _state(),
-        *_sandbox(settings, cwd),
-    ]
+    for check in (*_trust(cwd), *_keys(settings), *_proxy(), _certificates(), _terminal(), _state()):
+        yield check
+    for check in _sandbox(settings, cwd):
+        yield check
     if loaded is not None and model:
-        checks += await _models(settings, keys, model)
-    return checks
+        async for check in _models(settings, keys, model):
+            yield check
 
 
 def _config(loaded: Loaded) -> Iterator[Check]:
@@ -159,15 +154,16 @@ def _sandbox(settings: Settings, cwd: Path) -> Iterator[Check]:
         yield Check("promise", "FAIL", f"the sandbox can't be tried: {e}")
 
 
-async def _models(settings: Settings, keys: Keys, model: str) -> list[Check]:
+async def _models(settings: Settings, keys: Keys, model: str) -> AsyncIterator[Check]:
     orchestrator = MultiModelOrchestrator(settings, keys.value, cache_dir=paths.cache_folder())
     try:
         rows = await orchestrator.report()
-        checks = [
-            Check(row.role, "ok" if row.model else "warn", f"{row.model or 'nothing'}: {row.why}") for row in rows
-        ]
-        checks += [Check("models", "warn", note) for note in orchestrator.notes]
-        return checks + await _probed(orchestrator, model)
+        for row in rows:
+            yield Check(row.role, "ok" if row.model else "warn", f"{row.model or 'nothing'}: {row.why}")
+        for note in orchestrator.notes:
+            yield Check("models", "warn", note)
+        for check in await _probed(orchestrator, model):
+            yield check
     finally:
         await orchestrator.close()
 
@@ -175,7 +171,8 @@ async def _models(settings: Settings, keys: Keys, model: str) -> list[Check]:
 async def _probed(orchestrator: MultiModelOrchestrator, name: str) -> list[Check]:
     try:
         model: Model = await orchestrator.resolve(name)
-        return list(_answers(await probe(model)))
+        local = model.info.provider == "embedded"  # its window is known, and a long prompt takes it minutes
+        return list(_answers(await probe(model, long=not local)))
     except AicliError as e:
         return [Check("model", "FAIL", str(e), e.hint)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -104,8 +105,10 @@ def _kind(tool: Tool) -> str:
 
 
 def _line(tool: Tool) -> str:
-    first = tool.description.strip().split("\n")[0]
-    aliases = f"  (also {', '.join(tool.aliases)})" if tool.aliases else ""
+    """Its first sentence, which a description may break over lines; the other names in a line of their own."""
+    said = " ".join(tool.description.strip().split("\n\n")[0].split())
+    first = re.split(r"(?<=[.!?;]) |(?<=[。；])", said, maxsplit=1)[0].rstrip(";；")
+    aliases = f"\n{'':18} {'':<12} also {', '.join(tool.aliases)}" if tool.aliases else ""
     return f"{pad_right(tool.name, 18)} {_kind(tool):<12} {first}{aliases}"
 
 

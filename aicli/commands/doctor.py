@@ -19,21 +19,27 @@ def doctor(
 ) -> int:
     """Check what a run needs: settings, keys, proxy, certificates, terminal, sandbox, model.
 
-    Ends with 1 when something is broken. The probe asks the model two short questions.
+    Ends with 1 when something is broken. The probe asks the model for a call and, unless it is the embedded one, gives
+    it a long prompt.
     """
     import asyncio
 
     from aicli.clean import json_text
-    from aicli.commands._checks import check_all
+    from aicli.commands._checks import Check, check_all
     from aicli.ui.console import Console
 
-    checks = asyncio.run(check_all("" if no_probe else model))
     console = Console()
+
+    async def look() -> list[Check]:
+        checks = []
+        async for check in check_all("" if no_probe else model):
+            checks.append(check)
+            if not as_json:
+                hint = f"\n{'':19}{check.hint}" if check.hint else ""
+                console.out_text(f"{check.status:<5} {check.name:<12} {check.detail}{hint}")
+        return checks
+
+    checks = asyncio.run(look())
     if as_json:
         console.out_exact(json_text([check.__dict__ for check in checks]))
-    else:
-        for check in checks:
-            console.out_text(
-                f"{check.status:<5} {check.name:<12} {check.detail}" + (f"\n{'':19}{check.hint}" if check.hint else "")
-            )
     return 1 if any(check.status == "FAIL" for check in checks) else 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import re
 import ssl
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -93,7 +95,7 @@ class Network:
         except TimeoutError:
             raise ModelTimeout(f"no connection to {_place(call.url, None)} within {connect:g} s") from None
         except OSError as error:
-            why = error.strerror or str(error)
+            why = _system_words(error)
             raise ConnectFailed(f"cannot reach {_place(call.url, None)} ({why})", hint=_start_hint(call)) from None
 
     async def _full(
@@ -360,6 +362,12 @@ def _why(error: BaseException) -> str:
             return f"{text}; set SSL_CERT_FILE if the network has its own certificates"
         cause = cause.__cause__ or cause.__context__
     return str(error) or text
+
+
+def _system_words(error: OSError) -> str:
+    """The system's own words for it, such as "Connection refused", instead of asyncio's with tuples in them."""
+    number = re.search(r"\[Errno (\d+)\] Connect call failed", str(error))
+    return os.strerror(int(number[1])) if number else error.strerror or str(error)
 
 
 def _start_hint(call: HttpCall) -> str:

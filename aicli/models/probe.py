@@ -78,8 +78,8 @@ class ProbedEmbedder:
         )
 
 
-async def probe(model: Model) -> Probed:
-    """Three small requests: a call, a long prompt, an image. Raises nothing of the model's; see `problems`."""
+async def probe(model: Model, *, long: bool = True) -> Probed:
+    """Three requests: a call, a long prompt if `long`, an image. Raises nothing of the model's; see `problems`."""
     began = time.monotonic()
     problems: list[str] = []
     ask = ModelRequest(
@@ -95,7 +95,7 @@ async def probe(model: Model) -> Probed:
         thinking = bool(message.thinking)
         if any(c.name == _TOOL.name for c in message.calls):
             calls = next(iter(said.call_dialects(message).values()), "native")
-    kept, read = await _long(model, problems)
+    kept, read = await _long(model, problems) if long else (None, 0)
     return Probed(
         model=model.info.id,
         calls=calls,

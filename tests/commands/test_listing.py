@@ -46,8 +46,10 @@ def test_own_agents_and_tools_are_listed_and_broken_ones_named(aicli: Callable) 
 
 
 def test_tools_show_kind_description_and_aliases(aicli: Callable) -> None:
-    lines = {line.split()[0]: line for line in aicli("tools").out.splitlines()}
-    assert " read " in lines["read_file"] and "also" in lines["grep"] + lines["tasks"]
+    shown = aicli("tools").out.splitlines()
+    lines = {line.split()[0]: line for line in shown}
+    assert " read " in lines["read_file"] and lines["edit"].endswith("by new_string in a file.")
+    assert any(line.split()[:2] == ["also", "edit_file,"] for line in shown)
     every = json.loads(aicli("tools", "--json").out)
     assert all(t["description"] and t["parameters"]["type"] == "object" for t in every)
     one = json.loads(aicli("tools", "read_file").out)
@@ -85,3 +87,17 @@ def test_a_shell_is_told_what_could_come_next(
     with pytest.raises(SystemExit) as ended:
         run([])
     assert word in capfd.readouterr().out.split() and not ended.value.code
+
+
+@pytest.mark.parametrize("group", ["agent", "config", "permissions", "sessions"])
+def test_a_group_alone_shows_its_help_as_it_is(aicli: Callable, group: str) -> None:
+    ran = aicli(group)
+    shown = ran.out + ran.err
+    assert "aicli: Usage" not in shown and len(shown.splitlines()) > 3
+
+
+def test_a_wrong_command_line_names_the_help_of_its_command(aicli: Callable) -> None:
+    ran = aicli("permissions", "explain", "ls", "-x")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == "aicli: No such option: -x. Try aicli permissions explain --help\n"
+    assert aicli("replay").err == "aicli: Missing argument 'ID'. Try aicli replay --help\n"

@@ -44,6 +44,13 @@ def test_errors_are_told_not_raised() -> None:
     assert "no tools here" in str(found)
 
 
+def test_without_the_long_prompt_only_the_call_is_asked_for() -> None:
+    with ModelServer([[call("note_color", color="blue")]]) as server:
+        found = with_model(server.url, "vllm", lambda model: probe(model, long=False))[0]
+        assert len([seen for seen in server.requests if seen.method == "POST"]) == 1
+    assert (found.calls, found.kept, found.problems) == ("native", None, ())
+
+
 def test_embedder() -> None:
     async def run(url: str) -> ProbedEmbedder:
         found = orchestrator(url, "ollama")
