@@ -20,8 +20,20 @@ def main() -> None:
     from aicli.cli import run
 
     code = run(sys.argv[1:])
+    _flush()
     gc.freeze()  # the process ends: nothing has to be looked through once more
     sys.exit(code)
+
+
+def _flush() -> None:
+    """What can't be written any more is let go, or the interpreter would end with a code of its own (120)."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        except AttributeError:
+            pass  # closed from the start
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ def test_the_main_job_over_both_wires(isolated: Path) -> None:
     for wire in ("openai", "ollama"):
         steps = [
             [call("write_file", path="hello.py", content="print('hello')\n"), usage(5_000)],
-            [call("shell", command=f"{sys.executable} hello.py"), usage(5_000)],
+            [call("shell", command="python3 hello.py"), usage(5_000)],
             [text("Created and ran it."), usage(5_000)],
         ]
         with ModelServer(steps) as server:
