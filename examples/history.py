@@ -12,9 +12,9 @@ FILE = Path("conversation.json")
 def ask(text: str) -> str:
     before = load_history(FILE.read_text(encoding="utf-8")) if FILE.exists() else []
     agent = Agent(model="ollama:qwen3", history=before)
-    answer = agent.run_sync(text).text
+    answer = agent.run_sync(text)
     FILE.write_text(dump_history(agent.history), encoding="utf-8")
-    return answer
+    return answer.text or str(answer.error)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ def review(diff: str) -> Review:
     agent = Agent(instructions="You review changes.", model="ollama:qwen3")
     result = agent.run_sync(f"Review this change:\n\n{diff}", output=Review)
     if result.is_error:
-        raise RuntimeError(result.error.message if result.error else result.reason)
+        raise RuntimeError(str(result.error or result.reason))
     return Review.model_validate(result.structured_output)
 
 

@@ -19,5 +19,5 @@ agent = Agent(name="helper", instructions="Answer in one sentence.", model="olla
 
 if __name__ == "__main__":
     result = agent.run_sync("Do I need an umbrella in Paris?")
-    print(result.text)
+    print(result.text or result.error)
     print(f"{result.tool_calls} call, {result.usage.total} tokens, {result.status}")

@@ -181,6 +181,12 @@ class _Menu:
             self.screen.note(self.words("menu.no_folder", path=said))
 
     async def _agent(self) -> None:
+        from aicli.commands._listing import agents_of
+
+        columns = self.screen.stage.screen.width
+        for spec in await asyncio.to_thread(lambda: list(agents_of(self._here))):
+            said = sanitise(spec.description, keep_newlines=False)
+            self.screen.stage.print([cut(((f"  {pad_right(spec.name, 9)}", BOLD), (f" {said}", DIM)), columns)])
         name = await self._read(self.words("menu.agent"), empty=True) or "general"
         self._take(Choice("agent", self._here, await self._read(self.words("menu.task")), agent=name))
 

@@ -174,6 +174,10 @@ class ErrorInfo(Value):
     hint: str = ""
     status: int | None = None
 
+    def __str__(self) -> str:
+        """In one line, for people."""
+        return f"{self.message}. {self.hint}" if self.hint else self.message
+
 
 class RunFinished(Value):
     """Always the last event of a run. `reason` is the subtype of the result object."""

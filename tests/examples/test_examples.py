@@ -85,3 +85,11 @@ def test_two_agents(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
 def test_every_example_is_run_here() -> None:
     tests = {name.removeprefix("test_") for name in globals() if name.startswith("test_")}
     assert {file.stem for file in EXAMPLES.glob("*.py")} <= tests
+
+
+def test_an_example_says_why_it_has_no_answer(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", "http://127.0.0.1:9")
+    runpy.run_path(str(EXAMPLES / "weather.py"), run_name="__main__")
+    assert capsys.readouterr().out.startswith("cannot reach http://127.0.0.1:9 (")
