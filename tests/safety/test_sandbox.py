@@ -255,24 +255,30 @@ def test_tools_under_the_home_folder_work(isolated: Path) -> None:
 
 @needs_bwrap
 def test_the_added_time_is_small(isolated: Path) -> None:
-    """Processor time, which others on the machine do not change; by the clock only where nothing else runs."""
+    """Confined and bare take turns, so that what else runs on the machine falls on both; both clocks are told."""
     box = detect("auto", isolated)
-
-    def median(confined: bool, clock: bool) -> float:
-        times = []
-        for _ in range(count(9, 60)):
+    load, cores, rounds = os.getloadavg()[0], os.cpu_count() or 1, count(9, 40)
+    wall: dict[bool, list[float]] = {True: [], False: []}
+    used: dict[bool, list[float]] = {True: [], False: []}
+    for _ in range(rounds):
+        for confined in (True, False):
             one = (box if confined else Unconfined()).confine(["/usr/bin/true"], cwd=isolated, env={})
-            begin = time.perf_counter() if clock else _children()
+            began, before = time.perf_counter(), _children()
             subprocess.run(one.argv, env=one.env, pass_fds=one.pass_fds, check=True)
-            times.append((time.perf_counter() if clock else _children()) - begin)
+            wall[confined].append((time.perf_counter() - began) * 1000)
+            used[confined].append((_children() - before) * 1000)
             one.close()
-        return statistics.median(times) * 1000
-
-    quiet = soaking() and os.getloadavg()[0] < (os.cpu_count() or 1)
-    added = min(median(True, quiet) - median(False, quiet) for _ in range(3))
-    assert added <= 15, f"{added:.1f} ms"
-    by = "by the clock" if quiet else "of processor time (the machine was busy)"
-    figure("G4", f"{added:.1f} ms {by} added to a command (median); every promise tried, as two users: 0 broken")
+    bare, by_clock, by_processor = (
+        statistics.median(wall[False]),
+        statistics.median(wall[True]) - statistics.median(wall[False]),
+        statistics.median(used[True]) - statistics.median(used[False]),
+    )
+    assert by_processor <= 15, f"{by_processor:.1f} ms"
+    if soaking() and load < cores:
+        assert by_clock <= 15, f"{by_clock:.1f} ms"
+    clocks = f"{by_clock:.1f} ms by the clock, {by_processor:.1f} ms of processor time"
+    how = f"median of {rounds} rounds in turn, bare {bare:.1f} ms; load {load:.1f} on {cores} cores"
+    figure("G4", f"a command confined takes {clocks} more ({how}); every promise tried, as two users: 0 broken")
 
 
 def _children() -> float:
