@@ -133,6 +133,9 @@ def trust(
     if trusts.trusted(here):
         console.out_text(f"{trusts.repo_root(here)} is trusted and unchanged")
         return 0
+    if not changes:
+        console.out_text(f"no file in {trusts.repo_root(here)} would set or run anything: there is nothing to trust")
+        return 0
     for change in changes:
         console.out_text(f"{'new' if change.new else 'changed'}: {change.item.path}: {change.item.summary}")
         console.out_text(change.diff)

@@ -173,17 +173,16 @@ def vars_of(one: Summary) -> dict[str, object]:
 def _line(one: Summary) -> str:
     import time
 
-    from aicli.ui.cells import pad_right
+    from aicli.ui.cells import cut_text, pad_right
 
     age = time.time() - one.used
-    for limit, unit, name in ((3600, 60, "min"), (86_400, 3600, "h")):
-        if age < limit:
-            used = f"{int(age // unit)} {name} ago"
-            break
+    if age < 60:
+        used = "just now"
+    elif age < 86_400:
+        used = f"{int(age // 60)} min ago" if age < 3600 else f"{int(age // 3600)} h ago"
     else:
         used = time.strftime("%Y-%m-%d", time.localtime(one.used))
-    task = " ".join(one.task.split())
-    task = task if len(task) <= 60 else task[:59] + "…"
+    task = cut_text(" ".join(one.task.split()), 60)
     turns = f"{one.turns} turn" + ("" if one.turns == 1 else "s")
     return f"{one.id[:8]}  {used:>10}  {turns:>8}  {pad_right(task, 60)}  {one.cwd}"
 

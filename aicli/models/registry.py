@@ -55,7 +55,7 @@ def split(name: str) -> tuple[Provider, str]:
 def unknown(name: str) -> InputError:
     before, colon, after = name.partition(":")
     names = sorted(providers())
-    near = difflib.get_close_matches(before.lower(), names, 1)
+    near = difflib.get_close_matches(before.lower(), names, 1, 0.7)
     problem = f"{name!r} is no model name" if not (colon and after) else f"there is no provider {before!r}"
     hint = f"Did you mean {near[0]}:{after or '…'}? " if near else ""
     return InputError(f"{problem}; write provider:model", hint=f"{hint}Providers: {', '.join(names)}.")

@@ -66,6 +66,12 @@ def test_test_compares_with_what_is_wanted(settings: Path, isolated: Path) -> No
         run("test")
 
 
+def test_where_no_file_would_act_there_is_nothing_to_trust(isolated: Path) -> None:
+    code, out = run("trust", typed="y\n")
+    assert code == 0 and "nothing to trust" in out
+    assert not json.loads(run("trust", "--json")[1])["trusted"]
+
+
 def test_trust_shows_then_asks(isolated: Path) -> None:
     (isolated / "AGENTS.md").write_text("be kind\n")
     code, out = run("trust", typed="n\n")

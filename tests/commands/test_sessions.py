@@ -12,6 +12,7 @@ from aicli.content.messages import Message
 from aicli.sessions.export import as_markdown
 from aicli.sessions.log import RunLogger
 from aicli.sessions.store import Restored, Summary
+from aicli.ui.cells import width
 from tests.sessions.stories import a_run, answer, call
 from tests.support.schemas import check_line
 
@@ -36,6 +37,17 @@ def test_list(aicli: Callable, kept: Path, isolated: Path) -> None:
     assert [line[:8] for line in lines] == ["bbbb2222", "aaaa1111"]
     assert "修好 <b>&" in lines[0] and "2 turns" in lines[0] and str(isolated) in lines[0] and "2023-11-14" in lines[0]
     assert [s["id"] for s in json.loads(aicli("sessions", "list", "--here", "--json").out)] == ["bbbb2222"]
+
+
+def test_the_columns_of_the_list_stand_whatever_the_script(aicli: Callable, isolated: Path) -> None:
+    for name, task in (("aaaa1111", "short"), ("bbbb2222", "找出所有待办事项" * 12)):
+        log = RunLogger(paths.state_folder() / "sessions", name, head={"cwd": str(isolated)})
+        for event in a_run(name, task, final="done"):
+            log.emit(event.model_copy(update={"cwd": str(isolated)}) if event.type == "run_started" else event)
+        log.close()
+    lines = aicli("sessions", "list").out.splitlines()
+    assert len({width(line[: line.index(str(isolated))]) for line in lines}) == 1 and len(lines) == 2
+    assert all("just now" in line for line in lines)
 
 
 def test_no_sessions_is_no_error(aicli: Callable) -> None:
