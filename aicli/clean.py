@@ -156,6 +156,15 @@ def sanitise(text: str, *, keep_newlines: bool = True) -> str:
     return one.feed(text) + one.close()
 
 
+_SPELLED = {0x1B: "␛"} | {code: f"<U+{code:04X}>" for code in range(0x80, 0xA0)}
+
+
+def spelled(text: str) -> str:
+    """The text on one line with every character of it shown, also those inside an escape sequence, which a shell or a
+    file would get: for questions, where nothing may hide. A newline shows as ⏎."""
+    return sanitise(text.translate(_SPELLED), keep_newlines=False)
+
+
 _IN_JSON = {
     code: f"\\u{code:04x}"
     for code in (*range(0x7F, 0xA0), 0x061C, *range(0x200E, 0x2010), *range(0x2028, 0x202F), *range(0x2066, 0x206A))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from aicli.clean import sanitise
+from aicli.clean import spelled
 from aicli.content.results import CommandDisplay, DiffDisplay, TextDisplay
 from aicli.tools.host import Approval, ApprovalRequest
 from aicli.ui.buffer import Buffer
@@ -306,21 +306,21 @@ class ApprovalPanel:
     def _why(self, request: ApprovalRequest, columns: int) -> list[Line]:
         where = []
         if request.cwd and request.kind == "execute":
-            where.append(self.words("approval.cwd", cwd=sanitise(request.cwd, keep_newlines=False)))
+            where.append(self.words("approval.cwd", cwd=spelled(request.cwd)))
         if request.kind == "execute":
             where.append(self.words("approval.network_on" if request.network else "approval.network_off"))
             if request.sandbox and request.sandbox != "full":
                 where.append(self.words("approval.sandbox", state=request.sandbox))
         lines = [cut((("  " + " · ".join(where), DIM),), columns)] if where else []
         if request.why:
-            why = self.words("approval.because", why=sanitise(self.words.reason(request.why), keep_newlines=False))
+            why = self.words("approval.because", why=spelled(self.words.reason(request.why)))
             lines.append(cut((("  " + why, DIM),), columns))
         return lines
 
     def _choices(
         self, pending: Pending, columns: int, short: bool = False
     ) -> tuple[list[Line], tuple[int, int] | None]:
-        words, rule = self.words, sanitise(pending.request.rule, keep_newlines=False)
+        words, rule = self.words, spelled(pending.request.rule)
         if self.mode in ("reason", "command"):
             label = words(f"approval.{self.mode}") + " "
             first: Line = (("  " + label, BOLD),)

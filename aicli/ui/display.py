@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aicli.clean import sanitise
+from aicli.clean import sanitise, spelled
 from aicli.content.events import Outcome
 from aicli.content.results import CommandDisplay, DiffDisplay, Display, TasksDisplay, TextDisplay, ToolResult
 from aicli.late import dataclass, regex
@@ -12,7 +12,9 @@ from aicli.ui.words import Words
 
 SHOWN, SHOWN_FAILED, SHOWN_DIFF = 3, 5, 12
 INDENT = "      "
-_HUNK = regex(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+_HUNK = regex(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+
+_HEADERS = ("--- ", "+++ ", "diff ", "index ")
 
 
 @dataclass(frozen=True)
@@ -27,21 +29,25 @@ class Shown:
 def diff_lines(diff: str, columns: int, indent: str = "   ") -> list[Line]:
     """A unified diff, numbered and coloured, without its headers; long lines are wrapped, never cut."""
     lines: list[Line] = []
-    old = new = 0
-    body = [row for row in sanitise(diff).split("\n") if not row.startswith(("--- ", "+++ ", "diff ", "index "))]
-    while body and not body[-1]:
-        body.pop()
-    for row in body:
-        hunk = _HUNK.match(row)
+    old = new = old_left = new_left = 0
+    for row in diff.rstrip("\n").split("\n"):
+        inside = old_left > 0 or new_left > 0  # in there a row that looks like a header is a line of the file
+        hunk = None if inside else _HUNK.match(row)
         if hunk:
             if lines:
                 lines.append(((indent + "⋮", DIM),))
-            old, new = int(hunk[1]), int(hunk[2])
+            old, new = int(hunk[1]), int(hunk[3])
+            old_left, new_left = int(hunk[2] or 1), int(hunk[4] or 1)
             continue
+        if not inside and (not row or row.startswith(_HEADERS)):
+            continue
+        row = spelled(row)
         mark, text = row[:1] or " ", row[1:].expandtabs(4)
         if mark == "\\":
             lines.append(((f"{indent}       {row[2:]}", DIM),))
             continue
+        old_left -= mark in " -"
+        new_left -= mark in " +"
         number = old if mark == "-" else new
         old += mark in " -"
         new += mark in " +"

@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable
 from dataclasses import field
 
-from aicli.clean import sanitise
+from aicli.clean import spelled
 from aicli.late import dataclass
 from aicli.tools.host import Approval, ApprovalRequest
 from aicli.ui.cells import Line, hard_wrap
 from aicli.ui.hunks import Hunk, hunks_of
 
-_BLANKS = re.compile(r" {9,}")
+_BLANKS = re.compile(r"[ \u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000\u3164]{9,}")
 
 
 @dataclass
@@ -46,7 +46,7 @@ class Pending:
 
 def visible(text: str) -> str:
     """Made safe; long runs of blanks as a count, so that nothing hides behind them."""
-    return _BLANKS.sub(lambda m: f"⟨{len(m[0])} blanks⟩", sanitise(text.expandtabs(4), keep_newlines=False))
+    return _BLANKS.sub(lambda m: f"⟨{len(m[0])} blanks⟩", spelled(text.expandtabs(4)))
 
 
 def text_lines(text: str, columns: int) -> list[Line]:
