@@ -8,7 +8,8 @@ The names that `dialect` takes, in any spelling of `-`, `_` and `.`; most have t
 anthropic_xml apertus atem command_r deepseek (V3, R1, V3.1) dots dsml (DeepSeek V3.2 and later) firefunction functionary
 functiongemma gemma4 gigachat glm (also Ling, Hy3, Laguna) granite harmony (gpt-oss) hermes (Qwen 2.5 and 3, Nemotron,
 Jamba, LongCat) hunyuan inkling internlm json (bare or fenced) k2_horizon kimi kimi_k3 lfm2 llama3 minicpm minimax
-minimax_m3 mistral muse olmo3 phi4 plamo pythonic (Llama 4) qwen_xml (Qwen3-Coder, Qwen 3.5, Seed-OSS, Nemotron 3) step3
+minimax_m3 mistral muse olmo3 phi4 plamo pythonic (Llama 4) qwen_xml (Qwen3-Coder, Qwen 3.5, Seed-OSS, Nemotron 3) react
+step3
 """
 
 from aicli.models.dialects.calls import Call, repaired_arguments

@@ -59,7 +59,8 @@ def _reader(form: Form) -> Read:
         else:
             used = replace(form, value=_escaped_value) if "\\n" in gap else form
             yield from read_call(reader, used, name, text, "glm")
-            reader.mark()
+            if reader.after_call:
+                reader.mark()
         return True
 
     return read

@@ -7,6 +7,8 @@ from collections.abc import Generator, Mapping
 
 from aicli.models.dialects.calls import Tools, name_in, read_calls
 from aicli.models.dialects.reader import CUT_OFF, Family, Read, Reader, stray, wait_for
+from aicli.models.dialects.source import Markers
+from aicli.models.dialects.thinking import without_end_tokens
 
 _TAGS = {
     "<tool_call>": "</tool_call>",
@@ -22,7 +24,7 @@ def tagged(closers: tuple[str, ...], openers: tuple[str, ...], dialect: str) -> 
 
     def read(reader: Reader, opener: str) -> Generator[None, None, bool]:
         if not (yield from wait_for(reader.source, _STARTS, 64)):
-            return False
+            return opener == "<tool_call>" and (yield from _lines(reader, opener))
         body, ended_by = yield from reader.framed_json(closers, openers)
         text = opener + body + (ended_by if ended_by in closers else "")
         after = (yield from reader.source.peek(24)) if ended_by in closers else ""
@@ -50,6 +52,7 @@ def settle(reader: Reader, body: str, closed: bool, dialect: str, text: str, aft
         reader.plain(text)
     elif calls:
         reader.call(calls, dialect)
+        rest = without_end_tokens(rest)
         if rest.strip(" \t\r\n}];,") and not closed:
             reader.plain(rest)
     elif bare.strip() in ("[]", "{}"):
@@ -75,6 +78,32 @@ def between(closers: tuple[str, ...], dialect: str, before: str = r"\s*", again:
         return True
 
     return read
+
+
+_LINES = re.compile(
+    r"""\s*(?:-\s*)?["']?(?:(?:tool_|function_)?name|tool|function)["']?\s*[:=]\s*["'`]?([^\s"'`<>{}()\[\],:]{1,128})["'`,]*(?=\s|<)"""
+    r"""|\s*([^\s"'`<>{}()\[\],:=]{1,128})(?:[ \t]*:(?=\s)|[ \t]+[\w\-]+\s*[:=])"""
+)
+
+
+def _lines(reader: Reader, opener: str) -> Generator[None, None, bool]:
+    """Lines like YAML in a call tag: nothing says what their values are, so the model is told how to write the call."""
+    head = yield from wait_for(reader.source, _LINES, 200)
+    name = head and (head.group(1) or (reader.tools.find(head.group(2)) and head.group(2)))
+    if not name or not reader.second_looks:
+        return False
+    body, ended_by = yield from reader.source.collect(_LINES_END)
+    text = opener + body + ended_by
+    if ended_by == "</tool_call>" and not reader.mentioned((yield from reader.source.peek(24)), ()):
+        fault = "a call tag holds one JSON object with name and arguments, no lines of keys and values"
+        reader.unreadable(name, text, fault, "hermes")
+        return True
+    reader.second_looks -= 1
+    reader.source.unread(text[len(opener) :])
+    return False
+
+
+_LINES_END = Markers(("</tool_call>", "<tool_call>", "<arg_key>", "<function=", "<invoke"))
 
 
 def _openers(tools: Tools) -> Mapping[str, Read]:

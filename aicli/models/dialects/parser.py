@@ -45,6 +45,7 @@ class Parser:
         self._specs = tuple(tools)
         self._closer = ""  # of the thinking that is open, "" if the prompt opened it
         self._mentioned = 0  # think openers that were content
+        self._within: list[str] = []  # closers of other think openers that stand inside the thinking
         self._sure, self._loose = _openers(tuple(offered.schemas), self._family)
         self._reader.sure = frozenset(self._sure)
         ends = thinking.END_TOKENS | thinking.LONE_CLOSERS
@@ -101,6 +102,8 @@ class Parser:
         if found is None:
             opener = next((o for o, c in thinking.PAIRS.items() if c == self._closer), "")
             closers = {self._closer, opener} if opener else {*thinking.LONE_CLOSERS, *thinking.PAIRS}
+            if opener in thinking.WORDY:
+                closers |= thinking.WORDY | {thinking.PAIRS[o] for o in thinking.WORDY}
             literals = {*self._sure, *closers, *thinking.END_TOKENS}
             found = self._in_thinking[self._closer] = markers(frozenset(literals))
         return found
@@ -118,7 +121,7 @@ class Parser:
         if marker in thinking.PAIRS:
             return self._think_opener(marker)
         if marker in thinking.LONE_CLOSERS or (reader.thinking and marker == self._closer):
-            return self._think_closer()
+            return self._think_closer(marker)
         return False
 
     def _end_token(self, marker: str) -> Generator[None, None, bool]:
@@ -143,13 +146,20 @@ class Parser:
             self._closer = thinking.PAIRS[marker]
         elif not self._closer and not reader.thought:
             self._closer = thinking.PAIRS[marker]
+        elif self._closer and thinking.PAIRS[marker] != self._closer:
+            self._within.append(thinking.PAIRS[marker])
+            return False
         reader.mark()
         reader.thinking = True
         return True
 
-    def _think_closer(self) -> bool:
+    def _think_closer(self, marker: str) -> bool:
         reader = self._reader
+        if reader.thinking and marker != self._closer and marker in self._within:
+            self._within.remove(marker)
+            return False
         if reader.thinking:
+            self._within.clear()
             reader.mark()
             reader.thinking = reader.thought = reader.began = False
             self._closer = ""

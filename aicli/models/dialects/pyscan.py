@@ -10,10 +10,10 @@ from aicli.content.parts import JsonObject
 from aicli.models.dialects.typed import plain
 
 Found = list[tuple[str, JsonObject]]
-_NAME = re.compile(r"[A-Za-z_][\w.\-]*")
+_NAME = re.compile(r"[^\W\d][\w.\-]*")
 _SPACE = re.compile(r"[\s]*")
 _SEPARATOR = re.compile(r"[\s,;]*")
-_KEY = re.compile(r"([A-Za-z_]\w*)\s*=(?!=)\s*|[\"']([A-Za-z_]\w*)[\"']\s*[:=]\s*")
+_KEY = re.compile(r"([^\W\d]\w*)\s*=(?!=)\s*|[\"']([^\W\d]\w*)[\"']\s*[:=]\s*")
 _NUMBER = re.compile(r"[+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])")
 _WORD = re.compile(r"(?:true|True|false|False|null|None)\b")
 _WORDS = {"true": True, "True": True, "false": False, "False": False, "null": None, "None": None}

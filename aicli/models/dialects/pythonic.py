@@ -10,8 +10,8 @@ from aicli.models.dialects.calls import Call, Tools, read_calls
 from aicli.models.dialects.reader import CUT_OFF, Family, Read, Reader, lone_closer, stray, wait_for
 from aicli.models.dialects.source import markers
 
-_START = re.compile(r"\s*(?:\[\s*\]|\[?\s*[A-Za-z_][\w.\-]*\s*\(|\[?\s*\{)")
-_BARE = re.compile(r"\s*([A-Za-z_][\w.\-]*)\s*\(")
+_START = re.compile(r"\s*(?:\[\s*\]|\[?\s*[^\W\d][\w.\-]*\s*\(|\[?\s*\{)")
+_BARE = re.compile(r"\s*([^\W\d][\w.\-]*)\s*\(")
 
 
 def _tagged(closers: Sequence[str], opener_again: str, dialect: str) -> Read:
@@ -58,7 +58,7 @@ def _python(body: str, tools: Tools) -> tuple[list[Call], str]:
 
 
 def _name(body: str) -> str:
-    match = re.match(r"\[?\s*([A-Za-z_][\w.\-]*)\s*\(", body)
+    match = re.match(r"\[?\s*([^\W\d][\w.\-]*)\s*\(", body)
     return match.group(1) if match else ""
 
 
@@ -94,7 +94,36 @@ def _bare(reader: Reader, opener: str) -> Generator[None, None, bool]:
     return True
 
 
-_OLMO = re.compile(r"\s*[A-Za-z_][\w.\-]*\s*\(")
+_IN_TAG = re.compile(r"\s*(?:```\w*\s*)?\[?\s*[^\W\d][\w.\-]*\s*\(")
+_FENCE = re.compile(r"^\s*```\w*\s*|\s*```\s*$")
+
+
+def _in_call_tag(reader: Reader, opener: str) -> Generator[None, None, bool]:
+    """Python where a call tag should hold JSON: `<tool_call>f(a=1)</tool_call>`."""
+    if not (yield from wait_for(reader.source, _IN_TAG, 200)):
+        return False
+    closer = "</tool_call>"
+    body, ended_by = yield from reader.framed_json((closer,), (opener,), parens=True)
+    text = opener + body + (ended_by if ended_by == closer else "")
+    inner = _FENCE.sub("", body).strip()
+    try:
+        calls, rest = _python(inner, reader.tools)
+    except ValueError:
+        calls, rest = [], ""
+    known = reader.tools.find(_name(inner))
+    after = (yield from reader.source.peek(24)) if ended_by == closer else ""
+    meant = known or (calls and ended_by == closer)
+    if not meant or reader.mentioned(after, calls) or (rest.strip() and not ended_by):
+        reader.plain(text)
+    elif not calls or rest.strip():
+        fault = "a call tag holds one JSON object with name and arguments, or a call with keyword arguments only"
+        reader.unreadable(_name(inner), text, fault if ended_by else "the call never ended", "pythonic")
+    else:
+        _settle(reader, inner, bool(ended_by), text, "pythonic")
+    return True
+
+
+_OLMO = re.compile(r"\s*[^\W\d][\w.\-]*\s*\(")
 
 
 def _olmo(reader: Reader, opener: str) -> Generator[None, None, bool]:
@@ -120,6 +149,7 @@ def _openers(tools: Tools) -> Mapping[str, Read]:
     return {
         "<|python_start|>": _tagged(ends, "<|python_start|>", "pythonic"),
         "<|python_end|>": stray,
+        "<tool_call>": _in_call_tag,
     }
 
 

@@ -136,7 +136,7 @@ class Reader:
         """Calls without markup: they count at the end, unless an unmistakable call has come or comes."""
         if self._echoes(calls):
             self.mark()
-        elif self.sure_calls or self.thinking or _ILLUSTRATES(self.last.rstrip().rsplit("\n", 1)[-1]):
+        elif self.sure_calls or self.thinking or illustrates(self.last):
             self.plain(text)
         else:
             space = "".join(self._space)
@@ -254,7 +254,7 @@ class Reader:
             pieces.append(text)
 
     def framed_json(
-        self, closers: Sequence[str], openers: Sequence[str] = ()
+        self, closers: Sequence[str], openers: Sequence[str] = (), *, parens: bool = False
     ) -> Generator[None, None, tuple[str, str]]:
         """Text up to a closer (read) or an opener (not read) that stands outside the strings of its JSON.
 
@@ -262,7 +262,7 @@ class Reader:
         string does.
         """
         stops = markers(frozenset((*closers, *openers)))
-        balance = Balance()
+        balance = Balance(parens=parens)
         pieces: list[str] = []
         first = -1
         while True:
@@ -293,6 +293,11 @@ _ILLUSTRATES = re.compile(
     r"|例如|比如|譬如|示例|举例|例子",
     re.I,
 ).search
+
+
+def illustrates(text: str) -> bool:
+    """Does the last line of a text present what follows it as an example?"""
+    return bool(_ILLUSTRATES(text.rstrip().rsplit("\n", 1)[-1]))
 
 
 _WORDS_FOLLOW = re.compile(r"[ \t]*[^\s<\[{|]").match

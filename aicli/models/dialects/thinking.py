@@ -26,6 +26,9 @@ PAIRS: dict[str, str] = {
 LONE_CLOSERS = frozenset(c for c in PAIRS.values() if not c.startswith("Here"))
 """Closers that mean something without their opener: the prompt may have opened the block."""
 
+WORDY = frozenset({"<think>", "<thinking>", "<thought>", "<reasoning>", "<seed:think>", "<mm:think>"})
+"""Openers that models close with one another's closers: `<think>` ends at `</thinking>` too."""
+
 END_TOKENS = frozenset(
     {
         "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<|return|>", "<|role_end|>", "<|END_OF_TURN_TOKEN|>",
@@ -34,6 +37,15 @@ END_TOKENS = frozenset(
     }
 )  # fmt: skip
 """Dropped from text. Those of LAST_ONLY are ordinary markup elsewhere and count only at the very end."""
+
+
+def without_end_tokens(text: str) -> str:
+    """The text without the end tokens, and the white space between them, that it ends with."""
+    kept = text
+    while ended := next((token for token in END_TOKENS if kept.rstrip().endswith(token)), ""):
+        kept = kept.rstrip()[: -len(ended)]
+    return kept
+
 
 LAST_ONLY = frozenset({"</s>", "<eos>"})
 

@@ -132,7 +132,22 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("each", CASES, ids=repr)
+LINES = [
+    case("<tool_call>\nname: get_weather\narguments:\n  city: Paris\n</tool_call>", unreadable=("get_weather",), problem="no lines of keys and values"),
+    case("I look.\n<tool_call>\n- name: get_weather\n  city: Paris\n</tool_call>\n", content="I look.", unreadable=("get_weather",), problem="one JSON object"),
+    case("<tool_call>\ntool: teleport\nto: 1\n</tool_call>", unreadable=("teleport",), problem="teleport"),
+    case("<tool_call>\nget_weather:\n  city: Paris\n</tool_call>", unreadable=("get_weather",), problem="get_weather"),
+    case("<tool_call>get_weather city=Paris</tool_call>", unreadable=("get_weather",), problem="get_weather"),
+    case("<tool_call>\n获取天气:\n  城市: 北京\n</tool_call>", unreadable=("获取天气",), problem="获取天气"),
+    case(f"<tool_call>\nname: get_weather\n<tool_call>{TIME}</tool_call>", ("get_time", {}), content="<tool_call>\nname: get_weather"),
+    case("<tool_call>\nname: get_weather\ncity: Pa", content="<tool_call>\nname: get_weather\ncity: Pa"),
+    case("Put <tool_call>name: x</tool_call> around it.", content="Put <tool_call>name: x</tool_call> around it."),
+    case("<tool_call>\ncity: Paris\n</tool_call>", content="<tool_call>\ncity: Paris\n</tool_call>"),
+    case(f"I use <tool_call>x</tool_call> here. {PARIS}", content=f"I use <tool_call>x</tool_call> here. {PARIS}"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("each", [*CASES, *LINES], ids=repr)
 def test_hermes(each: Case) -> None:
     check(each)
 

@@ -3,6 +3,7 @@
 # ruff: noqa: E501 - a case is one line
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
@@ -14,6 +15,7 @@ from aicli.models.dialects import Parser, names, parse
 from aicli.models.dialects.parser import families
 from tests.models.dialects import (
     test_deepseek,
+    test_every_family,
     test_gemma,
     test_glm,
     test_harmony,
@@ -25,6 +27,7 @@ from tests.models.dialects import (
     test_mistral,
     test_pythonic,
     test_qwen_xml,
+    test_react,
     test_special_tokens,
     test_thinking,
 )
@@ -37,6 +40,8 @@ ALL: list[Case] = [
     *test_deepseek.DSML, *test_harmony.HARMONY, *test_harmony.MUSE, *test_glm.CASES, *test_glm.HORIZON, *test_kimi.K2, *test_kimi.K3,
     *test_invoke.CASES, *test_invoke.M3, *test_gemma.GEMMA, *test_gemma.FUNCTION_GEMMA, *test_llama3.LLAMA3,
     *test_llama3.FUNCTIONARY, *test_llama3.FUNCTOOLS, *(each for group in test_special_tokens.GROUPS for each in group),
+    *test_hermes.LINES, *test_pythonic.TAGS, *test_react.CASES,
+    *(each for group in test_every_family.CASES.values() for each in group.values()),
 ]  # fmt: skip
 
 words = st.sampled_from(
@@ -130,8 +135,12 @@ plain_json = st.recursive(
 data = st.tuples(plain_json, st.sampled_from([None, 2])).map(
     lambda d: __import__("json").dumps(d[0], indent=d[1], ensure_ascii=False)
 )
-no_calls = st.lists(st.one_of(prose, python, data, data.map(lambda d: f"```json\n{d}\n```\n")), max_size=5).map(
-    "\n".join
+NAMED_LINE = re.compile(rf"\s*({'|'.join(re.escape(t.name) for t in TOOLS)})\s*\{{").match
+"""A reply that begins with a tool's name and braces is how Functionary calls."""
+no_calls = (
+    st.lists(st.one_of(prose, python, data, data.map(lambda d: f"```json\n{d}\n```\n")), max_size=5)
+    .map("\n".join)
+    .filter(lambda text: not NAMED_LINE(text))
 )
 
 
@@ -231,6 +240,11 @@ GROWING = {
     "lines": '{"name":"get_time","arguments":{}} x\n',
     "channels": "<|channel|>analysis<|message|>x<|end|>",
     "thinking": "<think>a</think>",
+    "thinkers": "<think>a<thinking>b</thought>",
+    "actions": "Action: get_time\nAction Input: {}\n",
+    "open actions": 'Action: get_time\nAction Input: {"a": "x\n',
+    "python in tags": "<tool_call>get_time(a='x",
+    "lines in tags": "<tool_call>\nname: get_time\n",
 }
 
 
@@ -264,9 +278,7 @@ def test_every_family_is_found_by_folder_and_named_once() -> None:
     wanted += (
         " gemma4 functiongemma granite phi4 internlm command_r hunyuan apertus gigachat step3 minicpm muse inkling"
     )
-    wanted += (
-        " anthropic_xml lfm2 olmo3 functionary firefunction plamo dots seed_oss nemotron laguna gpt-oss Qwen3-Coder"
-    )
+    wanted += " anthropic_xml lfm2 olmo3 functionary firefunction plamo dots react seed_oss nemotron laguna gpt-oss Qwen3-Coder"
     for name in wanted.split():
         Parser(TOOLS, name)
     with pytest.raises(ValueError, match="hermes"):

@@ -23,7 +23,7 @@ BARE = [
     case("[get_time()]\nDone.", ("get_time", {}), content="Done."),
     case("[\n  get_time(),\n  get_weather(city='Paris'),\n]", ("get_time", {}), weather()),
     case("[get_weather(city=\"Martha\\'s Vineyard\")]", weather("Martha's Vineyard")),
-    case("[获取天气(城市='北京')]", content="[获取天气(城市='北京')]"),
+    case("[获取天气(城市='北京')]", ("获取天气", {"城市": "北京"})),
     case("[text](https://example.org) is a link", content="[text](https://example.org) is a link"),
     case("[get_time](https://example.org)", content="[get_time](https://example.org)"),
     case("[foo(a=1)]", content="[foo(a=1)]"),
@@ -76,6 +76,26 @@ LFM2 = [
     case(f"{S}[get_time()]{E}", ("get_time", {}), dialect="lfm2"),
 ]  # fmt: skip
 
+TOLD = "a call tag holds one JSON object"
+TAGS = [
+    case('<tool_call>get_weather(city="Paris")</tool_call>', weather()),
+    case('I look.\n<tool_call>\nget_weather(city="Paris", days=2)\n</tool_call>', weather(days=2), content="I look."),
+    case('<tool_call>\n[get_weather(city="Paris"), get_time()]\n</tool_call>', weather(), ("get_time", {})),
+    case('<tool_call>get_weather(city="Paris")</tool_call>\n<tool_call>get_time()</tool_call>', weather(), ("get_time", {})),
+    case("<tool_call>\nget_weather(city='Paris')\nget_time()\n</tool_call>", weather(), ("get_time", {})),
+    case("<tool_call>\n```python\nget_time()\n```\n</tool_call>", ("get_time", {})),
+    case("<tool_call>bash(command='a </tool_call> \"b\"')</tool_call>", ("bash", {"command": 'a </tool_call> "b"'})),
+    case("<tool_call>获取天气(城市='北京')</tool_call>", ("获取天气", {"城市": "北京"})),
+    case("<think>Hm\n<tool_call>get_time()</tool_call>", ("get_time", {}), reasoning="Hm"),
+    case("<tool_call>get_time()", ("get_time", {})),
+    case("<tool_call>teleport(to=1)</tool_call>", ("teleport", {"to": 1})),
+    case('<tool_call>get_weather("Paris")</tool_call>', unreadable=("get_weather",), problem=TOLD),
+    case("<tool_call>get_weather(city=place.name)</tool_call>", unreadable=("get_weather",), problem=TOLD),
+    case('<tool_call>get_weather(city="Pa', unreadable=("get_weather",), problem="never ended"),
+    case("Write <tool_call>f(x)</tool_call> there.", content="Write <tool_call>f(x)</tool_call> there."),
+    case("`<tool_call>get_time()</tool_call>`", content="`<tool_call>get_time()</tool_call>`"),
+    case("<tool_call>get_time()</tool_call>", content="<tool_call>get_time()</tool_call>", tools=()),
+]  # fmt: skip
 OLMO = [
     case("<function_calls>get_time()</function_calls>", ("get_time", {})),
     case("<function_calls>\nget_time()\nget_weather(city=\"Paris\")\n</function_calls>", ("get_time", {}), weather()),
@@ -92,7 +112,7 @@ OLMO = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("each", [*BARE, *LFM2, *OLMO], ids=repr)
+@pytest.mark.parametrize("each", [*BARE, *LFM2, *TAGS, *OLMO], ids=repr)
 def test_pythonic(each: Case) -> None:
     check(each)
 
