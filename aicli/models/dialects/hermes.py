@@ -6,7 +6,7 @@ import re
 from collections.abc import Generator, Mapping
 
 from aicli.models.dialects.calls import Tools, name_in, read_calls
-from aicli.models.dialects.reader import CUT_OFF, Family, Read, Reader, stray, wait_for
+from aicli.models.dialects.reader import CUT_OFF, Family, Read, Reader, illustrates, stray, wait_for
 from aicli.models.dialects.source import Markers
 from aicli.models.dialects.thinking import without_end_tokens
 
@@ -90,7 +90,7 @@ def _lines(reader: Reader, opener: str) -> Generator[None, None, bool]:
     """Lines like YAML in a call tag: nothing says what their values are, so the model is told how to write the call."""
     head = yield from wait_for(reader.source, _LINES, 200)
     name = head and (head.group(1) or (reader.tools.find(head.group(2)) and head.group(2)))
-    if not name or not reader.second_looks:
+    if not name or not reader.second_looks or illustrates(reader.last):
         return False
     body, ended_by = yield from reader.source.collect(_LINES_END)
     text = opener + body + ended_by

@@ -141,6 +141,7 @@ LINES = [
     case("<tool_call>\n获取天气:\n  城市: 北京\n</tool_call>", unreadable=("获取天气",), problem="获取天气"),
     case(f"<tool_call>\nname: get_weather\n<tool_call>{TIME}</tool_call>", ("get_time", {}), content="<tool_call>\nname: get_weather"),
     case("<tool_call>\nname: get_weather\ncity: Pa", content="<tool_call>\nname: get_weather\ncity: Pa"),
+    case("For example:\n<tool_call>\nname: x\n</tool_call>", content="For example:\n<tool_call>\nname: x\n</tool_call>"),
     case("Put <tool_call>name: x</tool_call> around it.", content="Put <tool_call>name: x</tool_call> around it."),
     case("<tool_call>\ncity: Paris\n</tool_call>", content="<tool_call>\ncity: Paris\n</tool_call>"),
     case(f"I use <tool_call>x</tool_call> here. {PARIS}", content=f"I use <tool_call>x</tool_call> here. {PARIS}"),
