@@ -16,6 +16,8 @@ from aicli.late import dataclass
 
 CONTEXT_NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursorrules")
 SNAPSHOT_ENTRIES = 60
+MOST_INSTRUCTIONS = 240
+"""Tokens of an agent's instructions that a small window takes whole."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +90,8 @@ def _within(text: str, budget: int) -> tuple[str, int]:
 
 
 def _first_lines(text: str) -> str:
-    """The opening paragraph and the first rules: what a small window has room for."""
-    return "\n".join(text.strip().splitlines()[:4])
+    """What a small window has room for: the whole where it is short, else the opening paragraph and the first rules."""
+    return text.strip() if tokens(text) <= MOST_INSTRUCTIONS else "\n".join(text.strip().splitlines()[:4])
 
 
 def snapshot(root: Path) -> str:

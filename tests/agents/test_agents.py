@@ -164,3 +164,10 @@ def test_rewind_and_clear_cut_the_history() -> None:
     assert agent.history == []
     agent.steer(Message.user("later"))
     assert [m.text for m in agent.unqueue()] == ["later"] and agent.unqueue() == []
+
+
+def test_a_small_window_is_told_short_instructions_whole_and_long_ones_cut() -> None:
+    plan = AgentRegistry().get("plan")
+    assert "in this form:\n\n# Plan: <" in system_text(plan, cwd="/w", profile="compact")
+    long = system_text(AgentSpec(name="x", instructions="One rule.\n" * 500), cwd="/w", profile="compact")
+    assert long.count("One rule.") == 4

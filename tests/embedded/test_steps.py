@@ -319,3 +319,14 @@ def test_a_call_cut_at_the_limit_is_kept_as_raw_text() -> None:
     assert call.name == "write_file"
     assert call.raw
     assert not call.args
+
+
+def test_an_answer_keeps_to_the_form_that_the_agent_sets() -> None:
+    system = "You are aicli.\n\nAnswer in this form:\n\n# Plan: <the goal>\n\n<One paragraph.>\n\n## Steps\n1. <one>\n"
+    request = asked("x").model_copy(update={"system": system})
+    assert guidance.form(request) == ["# Plan: ", "\n\n", "\n\n## Steps\n1. "]
+    rule = r'"\"" "# Plan: " line "\\n\\n" line "\\n\\n## Steps\\n1. " char* "\""'
+    assert rule in guidance.step_grammar(request)
+    schema = request.model_copy(update={"output_schema": {"type": "boolean"}})
+    assert rule not in guidance.step_grammar(schema)
+    assert guidance.form(asked("x")) == []

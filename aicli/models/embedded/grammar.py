@@ -13,6 +13,7 @@ from typing import Any
 BASE = r"""
 ws ::= [ \t\n]{0,8}
 char ::= [^"\\\x7F\x00-\x1F] | "\\" (["\\bfnrt/] | "u" [0-9a-fA-F]{4})
+line ::= [^"\\#<\x7F\x00-\x1F] [^"\\\x7F\x00-\x1F]*
 string ::= "\"" char* "\""
 name ::= "\"" char+ "\""
 integer ::= "-"? ([0-9] | [1-9] [0-9]{0,15})
@@ -50,6 +51,11 @@ class Grammar:
     def choice(self, values: Iterable[str]) -> str:
         """A rule for one of these strings."""
         return self._rule(" | ".join(literal(_dumped(v)) for v in values))
+
+    def form(self, pieces: Sequence[str]) -> str:
+        """A rule for a text of these pieces with a line of one's own between them, and after the last what one will."""
+        fixed = [literal(_dumped(piece)[1:-1]) for piece in pieces]
+        return self._rule(f'"\\"" {" line ".join(fixed)} char* "\\""')
 
     def schema(self, schema: Mapping[str, Any]) -> str:
         """A rule for the parts of JSON schema that tools use; whatever else there is becomes any value."""

@@ -27,6 +27,8 @@ MOST_FORCED = 3
 REWRITE_LINES = 30
 REWRITE_CHARS = 1_000
 _IN_PLACE = re.compile(r"\b(sed|perl) +-[a-z]*i")
+_FORM = re.compile(r"in this form:\n\n(# .*?^(?:1\.|-) )<", re.DOTALL | re.MULTILINE)
+_GAP = re.compile(r"<[^<>\n]*>")
 WRITES = frozenset({"edit", "write_file"})
 READ_ONLY = frozenset({"ls", "read_file", "grep", "glob", "read_many_files"})
 
@@ -59,8 +61,16 @@ def step_grammar(request: ModelRequest, *, after: str = "", path: str = "") -> s
         request.tool_choice in ("auto", "none") and (free or (after and after not in READ_ONLY and not elsewhere))
     ):
         rule = grammar.schema(request.output_schema) if request.output_schema is not None else "string"
+        if rule == "string" and (pieces := form(request)):
+            rule = grammar.form(pieces)
         grammar.step(ANSWER, [("text", rule, True)])
     return grammar.text()
+
+
+def form(request: ModelRequest) -> list[str]:
+    """The form of answer that the agent's instructions show, down to its first list, cut at the gaps; [] for none."""
+    found = _FORM.search(request.system)
+    return _GAP.split(found[1]) if found else []
 
 
 def _small(text: str) -> bool:
