@@ -6,6 +6,7 @@ WORKERS ?= 2
 .PHONY: demo test soak lint types format bench docs recording clean
 
 $(VENV)/.base: pyproject.toml
+	@echo "Installing aicli into $(VENV): a minute or two, once"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[embedded]'
 	@touch $@

@@ -161,6 +161,7 @@ def fetch(settings: Settings, progress: Progress, file: Path | None = None, allo
 async def _warm(progress: Progress) -> None:
     model = EmbeddedModel(paths.cache_folder())
     begin = time.monotonic()
+    progress.line("Trying it: the first time it reads its examples, which takes a minute or two")
     try:
         there = await model.warm()
     except ConfigError as e:
