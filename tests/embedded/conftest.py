@@ -19,7 +19,7 @@ REAL_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or REAL_HOME / ".cache") / "a
 def embedded_cache(tmp_path: Path) -> Path:
     """A cache folder of the test's own that holds the real model (a link) and what was saved of its start."""
     if not engine.library_version():
-        pytest.skip("the engine is not installed (pip install 'aicli[embedded]')")
+        pytest.skip("the engine is not installed (pip install '.[embedded]')")
     real = cache.models_folder(REAL_CACHE) / cache.pinned().file
     if not real.is_file() or real.stat().st_size != cache.pinned().size:
         pytest.skip(f"the embedded model is not at {real} (aicli models pull embedded)")

@@ -97,7 +97,7 @@ def test_a_schema_forces_the_answer_and_odd_names_are_sayable(embedded_cache: Pa
 
 def needs_engine() -> None:
     if not engine.library_version():
-        pytest.skip("the engine is not installed (pip install 'aicli[embedded]')")
+        pytest.skip("the engine is not installed (pip install '.[embedded]')")
 
 
 def test_a_file_that_is_no_model_is_one_clear_error(tmp_path: Path) -> None:

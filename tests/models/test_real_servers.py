@@ -26,7 +26,7 @@ WIRES = ("llamaserver", "openai", "responses", "anthropic")
 def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
     """(address, key) of the engine's own server."""
     if not library_version():
-        pytest.skip("the engine is not installed (pip install 'aicli[embedded]')")
+        pytest.skip("the engine is not installed (pip install '.[embedded]')")
     file = cache.models_folder(REAL_HOME / ".cache" / "aicli") / cache.pinned().file
     if not file.is_file():
         pytest.skip(f"the embedded model is not at {file} (aicli models pull embedded)")

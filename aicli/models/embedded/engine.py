@@ -18,7 +18,7 @@ from pathlib import Path
 from aicli.errors import ConfigError
 
 LIBRARY = "xllamacpp"
-INSTALL = "pip install 'aicli[embedded]'"
+INSTALL = "pip install '.[embedded]' in aicli's own folder"
 _PASSED = ("PATH", "HOME", "TMPDIR", "SYSTEMROOT", "TEMP", "TMP", "LANG", "LD_LIBRARY_PATH", "OMP_NUM_THREADS")
 
 

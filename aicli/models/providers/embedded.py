@@ -15,7 +15,7 @@ from aicli.content.stream import Finished, Restarted, StreamEvent, TextDelta
 from aicli.errors import InputError, StreamCut
 from aicli.models.base import ModelInfo
 from aicli.models.embedded import cache, guidance, prompt, steps
-from aicli.models.embedded.engine import Engine, library_version, shared_engine
+from aicli.models.embedded.engine import INSTALL, Engine, library_version, shared_engine
 from aicli.models.embedded.reader import StepReader
 from aicli.models.http import Http
 from aicli.models.provider import Link, Provider
@@ -177,7 +177,7 @@ def info() -> ModelInfo:
 def absent(cache_folder: Path | None = None) -> str:
     """Why the embedded model can't be used now, with the command that changes that; "" when it can."""
     if not library_version():
-        return "its engine is not installed: pip install 'aicli[embedded]'"
+        return f"its engine is not installed: {INSTALL}"
     if cache.installed(cache_folder or paths.cache_folder()) is None:
         return f"its file is not here yet ({cache.pinned().gigabytes}): {cache.PULL}"
     return ""
