@@ -146,7 +146,7 @@ def undone(folder: Path) -> tuple[int, int]:
         if begin is not None:
             hands.put(name, begin)
         hands.call("write_file", path=name, content=f"{chance.random()}\n中文\r\n")
-        if begin is not None and path.read_bytes() == begin:
+        if (path.read_bytes() if path.exists() else None) == begin:
             continue  # refused: nothing to take back
         made += 1
         History(folder / "kept", Workspace(root)).undo()
