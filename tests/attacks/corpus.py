@@ -11,6 +11,7 @@ HOSTILE = (
     "ls\ntouch PWN",
     "ls\rtouch PWN",
     "ls # x\ntouch PWN",
+    "echo hi \x1b]0;; touch PWN ;\x07",
     "ls \\\n; touch PWN",
     "echo $(touch PWN)",
     "echo `touch PWN`",
