@@ -171,6 +171,8 @@ class LocalExecutor:
             return ToolResult.of(str(e), is_error=True, display=display), Outcome.FAILED
         except Refused as e:
             return ToolResult.of(str(e), is_error=True), Outcome.DENIED
+        except StopTurn:
+            raise
         except TimeoutError:
             text = f"{call.name} took longer than its limit and was stopped"
             return ToolResult.of(text, is_error=True), Outcome.TIMED_OUT

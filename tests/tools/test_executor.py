@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from aicli import Agent
-from aicli.content.kinds import ToolKind
+from aicli.content.kinds import ToolKind, Verdict
 from aicli.content.run_result import RunResult
 from aicli.models.scripted import ScriptedModel, call
 from aicli.tools.base import tool
+from aicli.tools.host import Approval, ApprovalRequest, Question
 
 
 class Mute(Exception):
@@ -115,3 +116,40 @@ def test_a_tool_that_blocks_holds_up_neither_the_end_of_the_run_nor_of_the_loop(
     assert time.monotonic() - began < 20
     never.set()
     assert result.status == "cancelled" and agent.history[-1].responses[0].is_error
+
+
+class Stops:
+    """A person who says: stop."""
+
+    present = True
+    untrusted = False
+
+    async def approve(self, request: ApprovalRequest) -> Approval:
+        return Approval("stop", reason="not now")
+
+    async def ask(self, question: Question) -> str:
+        return ""
+
+    def note(self, text: str) -> None:
+        pass
+
+    def verdict(self, name: str, kind: ToolKind, args: dict[str, Any]) -> Verdict:
+        return Verdict("ask", "it changes something")
+
+    def suggest(self, name: str, kind: ToolKind, args: dict[str, Any]) -> str:
+        return ""
+
+    def allow_for_session(self, rule: str) -> None:
+        pass
+
+
+def test_a_person_who_stops_at_a_question_ends_the_turn() -> None:
+    done: list[str] = []
+    act = tool(kind=ToolKind.EDIT, name="act")(lambda: done.append("act") or "done")
+    model = ScriptedModel([[call("act"), call("act")], "never said"])
+    agent = Agent("x", instructions="", model=model, tools=[act], host=Stops(), policy=Stops())
+    result = agent.run_sync("go")
+    assert (result.status, result.text, done) == ("cancelled", "", [])
+    assert len(result.denials) == 1 and len(model.requests) == 1
+    assert [r.is_error for r in agent.history[-1].responses] == [True, True]
+    assert "not now" in agent.history[-1].responses[0].text
