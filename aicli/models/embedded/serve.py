@@ -35,6 +35,8 @@ def load(options: dict[str, Any]) -> Any:
     p.use_jinja = True
     p.verbosity = 0
     p.warmup = False
+    p.fit_params = False  # to guess what fits in memory costs half a second, and the window is set
+    p.no_extra_bufts = True  # weights laid out anew cost another half, and read no faster here
     p.ui = False
     p.port = 0
     p.api_keys = [options["key"]]
