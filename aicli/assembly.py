@@ -202,7 +202,7 @@ def _paths(workspace: Workspace) -> tuple[str, ...]:
     """Some names in the workspace, for a model that picks from a list; what git ignores is left out."""
     rules = IgnoreRules(workspace.root)
     found: list[str] = []
-    for entry in workspace.walk(".", skip=lambda rel, is_dir: rel == ".git" or rules.ignored(rel, is_dir)):
+    for entry in workspace.walk(".", skip=lambda rel, is_dir: rel in (".git", ".aicli") or rules.ignored(rel, is_dir)):
         if entry.kind == "file":
             found.append(entry.rel)
         if len(found) >= STEP_PATHS:

@@ -175,7 +175,8 @@ def _indented(lines: Lines, text: str, old: str, new: str, how: str) -> list[_La
             first = at - anchor
             if line.endswith(core) and line.strip(" \t") == core and first >= 0:
                 shift = _shift(have[first : first + len(wanted)], wanted)
-                if shift is not None:
+                at_end = ends_with_newline and first + len(wanted) == len(have) and not have[-1]  # no line, but the end
+                if shift is not None and not at_end:
                     start = lines.starts[first]
                     stop = _line_stop(lines, first + len(wanted) - 1, ends_with_newline)
                     shifts[start] = shift

@@ -90,6 +90,12 @@ def test_blank_text_matches_only_exactly() -> None:
     assert find("a\n\nb\n", "   \n", "x") is None
 
 
+def test_the_end_of_the_file_is_no_empty_line() -> None:
+    found = find("\ty\n\n\n\ty\n", "  \ty\n\n", "NEW")
+    assert found is not None
+    assert found.places == (0,)
+
+
 WORDS = st.sampled_from(["a", "b()", "  x = 1", "\ty", "", "  ", "“q”", "中文", "z\t"])
 
 
