@@ -14,7 +14,8 @@ from aicli.late import dataclass
 class ApprovalRequest:
     """One call that waits for a yes. `rule` is what "session" or "always" would allow from then on, "" if nothing may be.
 
-    `parts` are the simple commands of a shell line, for showing; `cwd` and `sandbox` say where and how it would run.
+    `parts` are the simple commands of a shell line, for showing; `cwd` and `sandbox` say where and how it would run;
+    `covers` are the titles of calls asked about earlier in this session that the rule would have let pass.
     """
 
     call: FunctionCallPart
@@ -27,6 +28,7 @@ class ApprovalRequest:
     sandbox: str = ""
     network: bool = False
     parts: tuple[str, ...] = ()
+    covers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ class Policy(Protocol):
     def verdict(self, name: str, kind: ToolKind, args: JsonObject) -> Verdict: ...
     def suggest(self, name: str, kind: ToolKind, args: JsonObject) -> str: ...
     def allow_for_session(self, rule: str) -> None: ...
+    def covers(self, rule: str, name: str, kind: ToolKind, args: JsonObject) -> bool: ...
 
 
 class Refused(Exception):
@@ -47,6 +48,7 @@ class Permit:
         self.policy, self.host, self.state = policy, host, state
         self.save_rule: Callable[[str, str], None] | None = None
         self._one_at_a_time = asyncio.Lock()
+        self._asked: list[tuple[str, ToolKind, JsonObject, str]] = []
 
     async def ask(
         self, tool: Tool, call: FunctionCallPart, params: BaseModel, kind: ToolKind, emit: Callable[[AgentEvent], None]
@@ -109,18 +111,29 @@ class Permit:
     ) -> ApprovalRequest:
         assert self.policy is not None
         args = params.model_dump(mode="json", exclude_unset=True)
-        state = self.state
-        return ApprovalRequest(
+        state, title = self.state, tool.title_of(args)
+        rule = self.policy.suggest(tool.name, kind, args)
+        request = ApprovalRequest(
             call=call,
-            title=tool.title_of(args),
+            title=title,
             kind=kind.value,
             why=verdict.why,
-            rule=self.policy.suggest(tool.name, kind, args),
+            rule=rule,
             preview=self._preview(tool, call, params),
             cwd=str(state.workspace.root) if state.workspace else "",
             sandbox=state.sandbox.status if state.sandbox else "off",
             parts=tuple(p.text for p in parts(str(args.get("command", "")))) if kind is ToolKind.EXECUTE else (),
+            covers=self._covered(rule),
         )
+        self._asked.append((tool.name, kind, args, title))
+        return request
+
+    def _covered(self, rule: str) -> tuple[str, ...]:
+        """The preview of a rule: which of the calls asked about so far it would have let pass."""
+        policy = self.policy
+        if not rule or policy is None:
+            return ()
+        return tuple(title for name, kind, args, title in self._asked if policy.covers(rule, name, kind, args))
 
     def _preview(self, tool: Tool, call: FunctionCallPart, params: Any) -> Display | None:
         if tool.preview is None:

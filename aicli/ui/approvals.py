@@ -315,6 +315,10 @@ class ApprovalPanel:
         if request.why:
             why = self.words("approval.because", why=spelled(self.words.reason(request.why)))
             lines.append(cut((("  " + why, DIM),), columns))
+        if self.mode == "where":
+            some = " · ".join(map(spelled, request.covers[:3]))
+            key = "approval.covers" if request.covers else "approval.covers_none"
+            lines.append(cut((("  " + self.words(key, n=len(request.covers), calls=some), DIM),), columns))
         return lines
 
     def _choices(
