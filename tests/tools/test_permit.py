@@ -34,7 +34,7 @@ def shell(command: str) -> str:
 
 def test_a_rule_is_previewed_against_the_calls_of_the_session() -> None:
     host = Once()
-    executor = LocalExecutor([shell], policy=Policy(), host=host)
+    executor = LocalExecutor([shell], policy=Policy(sandbox_status="full"), host=host)
     lines = ["npm test one", "make dist", "npm test two"]
     calls = [FunctionCallPart(id=str(n), name="shell", args={"command": line}) for n, line in enumerate(lines)]
     asyncio.run(executor.execute_all(calls, lambda event: None))
