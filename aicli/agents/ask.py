@@ -19,7 +19,7 @@ from aicli.content.events import (
 )
 from aicli.content.messages import Message
 from aicli.content.request import FinishReason, ModelRequest
-from aicli.content.stream import Assembler, Finished, Relabelled, StreamEvent, TextDelta, ThinkingDelta
+from aicli.content.stream import Assembler, Finished
 from aicli.errors import (
     ContentFiltered,
     ContextTooLong,
@@ -175,7 +175,3 @@ def _failure(message: Message, finish: Finished, model: str) -> ModelError | Non
 def nudged(request: ModelRequest, text: str) -> ModelRequest:
     """The same request with a note at its end: in the last user message, or as one of its own."""
     return request.model_copy(update={"messages": (*request.messages, Message.user(text))})
-
-
-def visible(event: StreamEvent) -> bool:
-    return isinstance(event, TextDelta | ThinkingDelta | Relabelled)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import mimetypes
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aicli.content.events import Outcome, ToolFinished, ToolProgress, ToolStarted
@@ -87,9 +86,3 @@ async def run_command(command: str, session: Session, stage: Stage) -> str:
     stage.feed(ToolFinished(call_id=call.id, name="shell", result=result, outcome=outcome, seconds=stage.now - began))
     output = "\n".join(getattr(p, "text", "") for p in result.content)
     return f"I ran `{command}` myself:\n\n{output}"
-
-
-def first_word_is_path(text: str, cwd: Path) -> bool:
-    """Is a message that begins with a slash a path after all?"""
-    word = text.split(maxsplit=1)[0] if text.strip() else ""
-    return word.startswith("//") or "/" in word[1:] or Path(word).exists()
