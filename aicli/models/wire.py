@@ -17,7 +17,8 @@ from aicli.errors import ConnectFailed, EmptyReply, MalformedReply, ModelError, 
 from aicli.models.base import ModelInfo
 from aicli.models.faults import Asked
 from aicli.models.http import HttpCall
-from aicli.models.provider import Link
+from aicli.models.known import known
+from aicli.models.provider import Link, versioned
 
 LONGEST_WAIT = 120.0
 """Seconds; a server that asks for a longer wait ends the request instead."""
@@ -197,3 +198,10 @@ async def ask_again(link: Link, call: HttpCall) -> Any:
             if attempt > retries_for(error, link.retries) or wait > LONGEST_WAIT:
                 raise
             await asyncio.sleep(wait)
+
+
+async def listed(link: Link, provider: str, headers: dict[str, str]) -> list[ModelInfo]:
+    """What GET /v1/models lists. Raises ModelError."""
+    call = HttpCall(versioned(link.base_url, "/models"), None, headers, "GET", asked=link.asked())
+    found = await link.http.listing(call)
+    return [known(provider, str(m["id"])) for m in found.get("data") or ()]

@@ -27,7 +27,7 @@ from aicli.models.known import known
 from aicli.models.mining import Miner
 from aicli.models.provider import Link, Provider, versioned
 from aicli.models.texts import arguments, renamed_ids, strict_ready
-from aicli.models.wire import WireModel
+from aicli.models.wire import WireModel, listed
 
 NAME = "anthropic"
 MOST_OUTPUT = 16_384
@@ -325,10 +325,7 @@ async def model(name: str, link: Link) -> Model:
 
 
 async def models(link: Link) -> list[ModelInfo]:
-    """What GET /v1/models lists. Raises ModelError."""
-    call = HttpCall(versioned(link.base_url, "/models"), None, headers(link), "GET", asked=link.asked())
-    found = await link.http.listing(call)
-    return [known(NAME, str(m["id"])) for m in found.get("data") or ()]
+    return await listed(link, NAME, headers(link))
 
 
 PROVIDER = Provider(

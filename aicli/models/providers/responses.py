@@ -18,7 +18,7 @@ from aicli.models.known import known
 from aicli.models.mining import Miner
 from aicli.models.provider import Link, Provider, versioned
 from aicli.models.texts import answer_text, arguments, images, strict_ready, to_json
-from aicli.models.wire import WireModel
+from aicli.models.wire import WireModel, listed
 
 NAME = "responses"
 
@@ -252,10 +252,7 @@ async def model(name: str, link: Link) -> Model:
 
 
 async def models(link: Link) -> list[ModelInfo]:
-    """What GET /v1/models lists. Raises ModelError."""
-    call = HttpCall(versioned(link.base_url, "/models"), None, headers(link), "GET", asked=link.asked())
-    found = await link.http.listing(call)
-    return [known(NAME, str(m["id"])) for m in found.get("data") or ()]
+    return await listed(link, NAME, headers(link))
 
 
 PROVIDER = Provider(
