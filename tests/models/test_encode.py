@@ -20,9 +20,9 @@ from aicli.models.base import ModelInfo
 from aicli.models.narrow import narrow
 from aicli.models.profiles import PROFILES
 from aicli.models.providers import anthropic, gemini, ollama, openai, responses
+from aicli.testing import checks
 from tests.models.cases import META, SCHEMA, cases, turn
 from tests.models.support import LS, ask
-from tests.support import model_server_checks as checks
 from tests.support.model_server import ModelServer
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "wire"

@@ -1,117 +1,43 @@
-"""The script language of the model server: a reply is a list of steps, said in any wire format."""
+"""The script language of the scripted server, under the names that the tests use."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from aicli.testing.steps import (
+    Reply,
+    Step,
+    call,
+    comment,
+    cut,
+    end_early,
+    error,
+    finish,
+    from_json,
+    hang,
+    raw,
+    raw_call,
+    redacted,
+    text,
+    think,
+    usage,
+    wait,
+)
 
-
-@dataclass(frozen=True)
-class Step:
-    kind: str
-    value: Any = None
-    extra: dict[str, Any] = field(default_factory=dict)
-
-
-Reply = list[Any] | str | Callable[[dict[str, Any]], Any]
-"""Steps, a text, or a function of the request's body that gives one of these."""
-
-
-def text(words: str, *, pieces: int = 1) -> Step:
-    """Answer text, streamed in so many pieces (each a character at least)."""
-    return Step("text", words, {"pieces": pieces})
-
-
-def think(words: str, *, pieces: int = 1, signature: str = "") -> Step:
-    return Step("think", words, {"pieces": pieces, "signature": signature})
-
-
-def redacted(data: str = "opaque") -> Step:
-    """Thinking that only the provider can read."""
-    return Step("redacted", data)
-
-
-def call(name: str, /, _id: str = "", **args: Any) -> Step:
-    return Step("call", name, {"args": args, "id": _id})
-
-
-def raw_call(name: str, arguments: str, _id: str = "") -> Step:
-    """A call whose arguments are this text, JSON or not."""
-    return Step("call", name, {"raw": arguments, "id": _id})
-
-
-def usage(input: int = 10, output: int = 5, *, cached: int = 0, created: int = 0, reasoning: int = 0) -> Step:
-    """Tokens; `input` counts what was read from and written to the cache too."""
-    return Step(
-        "usage", None, {"in": input, "out": output, "cached": cached, "created": created, "reasoning": reasoning}
-    )
-
-
-def finish(reason: str | None) -> Step:
-    """The wire's own word for why it ended; None leaves it out."""
-    return Step("finish", reason)
-
-
-def error(status: int, message: str = "", *, body: Any = None, **headers: Any) -> Step:
-    """As the first step: that HTTP answer. Later: the wire's own error inside the stream."""
-    named = {k.replace("_", "-"): str(v) for k, v in headers.items()}
-    return Step("error", status, {"message": message or f"scripted error {status}", "body": body, "headers": named})
-
-
-def wait(seconds: float) -> Step:
-    """Silence for so long, then on with the reply."""
-    return Step("wait", seconds)
-
-
-def hang() -> Step:
-    """Silence until the server stops or the client leaves."""
-    return Step("hang")
-
-
-def cut() -> Step:
-    """The connection breaks here."""
-    return Step("cut")
-
-
-def end_early() -> Step:
-    """The stream ends properly for HTTP, but without the wire's end mark."""
-    return Step("end_early")
-
-
-def raw(data: bytes | str) -> Step:
-    """These bytes as they are, in the middle of the stream."""
-    return Step("raw", data.encode() if isinstance(data, str) else data)
-
-
-def comment(words: str = "keep-alive") -> Step:
-    """A comment line of server-sent events; nothing on the other wires."""
-    return Step("comment", words)
-
-
-def from_json(data: str) -> list[list[Step]]:
-    """Replies as JSON: [[{"text": "…"}, {"call": {"name": "ls", "args": {}}}, {"error": {"status": 500}}], …]."""
-    return [[_step(s) for s in (reply if isinstance(reply, list) else [reply])] for reply in json.loads(data)]
-
-
-def _step(item: Any) -> Step:
-    if isinstance(item, str):
-        return text(item)
-    (kind, value), *rest = item.items()
-    extra = dict(rest)
-    match kind:
-        case "text" | "think":
-            return Step(kind, value, {"pieces": extra.get("pieces", 1), "signature": ""})
-        case "call":
-            return call(value["name"], value.get("id", ""), **value.get("args", {}))
-        case "usage":
-            return usage(**value)
-        case "error":
-            return error(value["status"], value.get("message", ""), **value.get("headers", {}))
-        case "hang" | "cut" | "end_early":
-            return Step(kind)
-        case "raw":
-            return raw(value)
-        case _:
-            return Step(kind, value)
+__all__ = [
+    "Reply",
+    "Step",
+    "call",
+    "comment",
+    "cut",
+    "end_early",
+    "error",
+    "finish",
+    "from_json",
+    "hang",
+    "raw",
+    "raw_call",
+    "redacted",
+    "text",
+    "think",
+    "usage",
+    "wait",
+]

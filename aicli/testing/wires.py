@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from tests.support.model_server_steps import Step
+from aicli.testing.steps import Step
 
 
 def dump(value: Any) -> bytes:

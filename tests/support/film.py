@@ -1,0 +1,80 @@
+"""A film of a terminal: at each shot, what is on the paper since the last one, compared with a golden file."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import time
+from pathlib import Path
+
+from tests.support.screen import Tty
+
+_TIMES = re.compile(r"\d+(\.\d)?(?= s\b)")
+_NAMES = ((re.compile(r"\b20\d{6}-\d{6}\b"), "20300101-000000"), (re.compile(r"\b[0-9a-f]{8}\b"), "0000abcd"))
+_SPINNER = re.compile("[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]")
+
+
+class Film:
+    """`shot(name)` waits until the screen is as the golden one; GOLDEN=1 makes the golden files anew.
+
+    One file a film. Times, ids and the spinner are masked; `~` stands for the test's own folder.
+    """
+
+    def __init__(self, tty: Tty, file: Path) -> None:
+        self.tty, self.file = tty, file
+        self.making = os.environ.get("GOLDEN") == "1"
+        self._made: list[str] = []
+        self._before: list[str] = []
+        self._golden = {} if self.making else _parts(file.read_text("utf-8"))
+
+    def shot(self, name: str) -> None:
+        """What came since the last shot, with what is alive now. Fails when it does not become as it should."""
+        if self.making:
+            self._still()
+            self._made.append(f"=== {name}\n{self._fresh()}\n")
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            self.file.write_text("\n".join(self._made), "utf-8")
+        else:
+            wanted = self._golden[name]
+            end = time.monotonic() + 15
+            while (fresh := self._fresh()) != wanted:
+                if time.monotonic() > end or not (self.tty.pump(0.05) or self._fresh() == wanted):
+                    rows = difflib.unified_diff(wanted.split("\n"), fresh.split("\n"), "golden", "screen", lineterm="")
+                    raise AssertionError(f"{self.file.name}: {name} (GOLDEN=1 makes it anew)\n" + "\n".join(rows))
+        self._before = self._rows()
+
+    def _still(self) -> None:
+        """Until nothing but time and spinner moved for a while."""
+        last, since = self._rows(), time.monotonic()
+        while time.monotonic() - since < 1.5:
+            self.tty.pump(0.05)
+            if (rows := self._rows()) != last:
+                last, since = rows, time.monotonic()
+
+    def _rows(self) -> list[str]:
+        return [masked(row) for row in self.tty.scrollback]
+
+    def _fresh(self) -> str:
+        rows, before = self._rows(), self._before
+        same = next((i for i, (a, b) in enumerate(zip(rows, before, strict=False)) if a != b), len(before))
+        return "\n".join(rows[same:]).strip("\n")
+
+
+def masked(row: str) -> str:
+    """The row with its times as 0, its ids and stamps as fixed ones; it keeps its length where blanks allow it."""
+    long = len(row)
+    row = _TIMES.sub("0", _SPINNER.sub("⠋", row))
+    for pattern, stands in _NAMES:
+        row = pattern.sub(stands, row)
+    gaps = list(re.finditer(r"(?<=\S) {2,}(?=\S)", row))
+    if len(row) < long and gaps:
+        at = max(gaps, key=lambda gap: len(gap[0])).end()
+        row = row[:at] + " " * (long - len(row)) + row[at:]
+    return row
+
+
+def _parts(text: str) -> dict[str, str]:
+    """The golden shots by name."""
+    found = re.split(r"^=== (.+)\n", text, flags=re.MULTILINE)[1:]
+    return {name: shot.strip("\n") for name, shot in zip(found[::2], found[1::2], strict=True)}
