@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import signal
 import socket
 from pathlib import Path
 
@@ -12,6 +13,18 @@ import pytest
 from tests.support.counts import soaking
 
 REAL_HOME = Path(os.path.expanduser("~"))
+
+
+def pytest_configure() -> None:
+    """Signals as a shell in front would leave them: `nohup` and a script's `&` hand ignored ones down."""
+    for name, handler in (
+        ("SIGINT", signal.default_int_handler),
+        ("SIGTERM", signal.SIG_DFL),
+        ("SIGHUP", signal.SIG_DFL),
+    ):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -33,6 +46,9 @@ def isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             monkeypatch.delenv(name)
         if name.endswith(("_API_KEY", "_TOKEN", "_SECRET")) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
+        if name.startswith(("LC_", "GIT_")) or name in ("LANGUAGE", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("LANG", "C.UTF-8")
     monkeypatch.setenv("HOME", str(home))
     for part in ("CONFIG", "STATE", "CACHE", "DATA"):
         monkeypatch.setenv(f"XDG_{part}_HOME", str(home / part.lower()))
