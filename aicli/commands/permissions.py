@@ -53,6 +53,7 @@ def explain(
     subject: Annotated[str, typer.Argument(metavar="CMD", help="A command line; with --tool a path or an address.")],
     mode: Mode = "",
     tool: WithTool = "shell",
+    network: Annotated[bool, typer.Option("--network", help="As if the command asked for the network.")] = False,
     as_json: AsJson = False,
 ) -> int:
     """Which rule decides a command, for each of its parts. Runs nothing. Ends with 0 for allow, 1 for ask, 3 for deny."""
@@ -61,6 +62,7 @@ def explain(
     _, policy, _ = _setup(mode)
     name = tool if tool in BUILTIN else _tool_name(tool)
     kind, args = _call(name, subject)
+    args |= {"network": True} if network and name == "shell" else {}
     parts = policy.explain(name, kind, args)
     whole = policy.verdict(name, kind, args)
     rule = policy.suggest(name, kind, args) if whole.decision == "ask" else ""

@@ -23,6 +23,7 @@ from aicli.safety.sandbox_paths import (
     View,
     git_folder,
     nested_git,
+    network_files,
     within,
 )
 from aicli.safety.seccomp import filter_bytes
@@ -150,9 +151,8 @@ class Bubblewrap:
             words += ["--dir", home]
         for folder in self._view.readable:
             words += ["--ro-bind", folder, folder]
-        resolver = os.path.realpath("/etc/resolv.conf")
-        if network and within(resolver, "/run") and os.path.exists(resolver):
-            words += ["--ro-bind", resolver, resolver]
+        for path in network_files(env, [*self._view.hidden, "/tmp"]) if network else ():
+            words += ["--ro-bind", path, path]
         return words
 
     def _roots(self, writable: bool) -> list[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from aicli.safety import landlock
 from aicli.safety.confined import Confined, Status
-from aicli.safety.sandbox_paths import View, within
+from aicli.safety.sandbox_paths import View, network_files, within
 from aicli.safety.seccomp import filter_bytes
 
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm")
@@ -41,7 +41,7 @@ class Landlocked:
         kept = [*self._view.writable, self._temporary]
         words = [sys.executable, "-I", "-S", landlock.__file__, "net" if network else "none"]
         words.append(filter_bytes(sockets=network).hex() or "-")
-        for path in self._readable():
+        for path in (*self._readable(), *(network_files(env, self._hidden) if network else ())):
             words += ["r", path]
         for path in kept if writable else [self._temporary]:
             words += ["w", path]
@@ -56,8 +56,12 @@ class Landlocked:
     def _ended(self) -> None:
         """Nothing to undo; as a bound method it keeps the temporary folder while a command runs."""
 
+    @property
+    def _hidden(self) -> list[str]:
+        return [*self._view.hidden, "/tmp", *self._view.hidden_inside]
+
     def _readable(self) -> list[str]:
-        hidden = [*self._view.hidden, "/tmp", *self._view.hidden_inside]
+        hidden = self._hidden
         if os.geteuid() == 0:
             hidden += [p for p in ("/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/etc/gshadow-") if os.path.exists(p)]
         return [*_all_but("/", hidden), *self._view.readable]

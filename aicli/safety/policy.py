@@ -18,6 +18,7 @@ from aicli.workspace.root import Workspace, WorkspaceError
 
 LONG_QUERY = 200
 READ_ONLY = "read-only command"
+NETWORK = "network"
 _CHANGES = (ToolKind.EDIT, ToolKind.DELETE, ToolKind.MOVE)
 _TALK = (ToolKind.THINK, ToolKind.PLAN, ToolKind.COMMUNICATE, ToolKind.AGENT)
 _ORDER = {"deny": 0, "ask": 1, "allow": 2}
@@ -66,7 +67,7 @@ class Policy:
             found = self._shell(str(args["command"]), args)
         else:
             found = [Decided(name, self._call(name, kind, args))]
-        return tuple(Decided(d.text, self._settled(d.verdict)) for d in found)
+        return tuple(Decided(d.text, self._settled(d.verdict, d.text)) for d in found)
 
     def suggest(self, name: str, kind: ToolKind, args: JsonObject) -> str:
         """The rule that "session" or "always" would add, "" when nothing may be generalised from this call."""
@@ -74,7 +75,7 @@ class Policy:
             found = parts(str(args.get("command", "")))
             cwd = self._cwd(args)
             silent = tuple(p for p in found if self._moved(p, cwd) or self._reads_only(p, cwd))
-            return suggest.shell_rule(found, silent)
+            return suggest.shell_rule(found, silent, network=args.get("network") is True)
         if kind in _CHANGES or kind in (ToolKind.READ, ToolKind.SEARCH):
             return suggest.path_rule("edit" if kind in _CHANGES else "read", self._targets(args))
         return suggest.other_rule(name, kind, args)
@@ -104,10 +105,13 @@ class Policy:
     def allow(self) -> tuple[Rule, ...]:
         return (*self.rules.allow, *self._session)
 
-    def _settled(self, verdict: Verdict) -> Verdict:
+    def _settled(self, verdict: Verdict, text: str) -> Verdict:
         """Asking where nobody may be asked is a refusal."""
         if verdict.decision != "ask":
             return verdict
+        if verdict.rule == NETWORK and (self.headless or self.mode is PermissionMode.DONT_ASK):
+            why = f"{verdict.why}; nobody is asked here, and only a rule of the user can allow it: network({text})"
+            return Verdict("deny", why, NETWORK)
         if self.mode is PermissionMode.DONT_ASK:
             return Verdict("deny", f"{verdict.why}; in mode dont-ask only a rule can allow it", verdict.rule)
         if self.headless:
@@ -186,7 +190,7 @@ class Policy:
             if rule.tool == "web_fetch":
                 if rule.fits_host(host_of(args)):
                     return rule
-            elif rule.tool in ("shell", "mcp") or not rule.spec:
+            elif rule.tool in ("shell", "network", "mcp") or not rule.spec:
                 return rule
             else:
                 for_deny = rules is not self.allow and rules is self.rules.deny
@@ -216,15 +220,21 @@ class Policy:
         for target in self._targets({"cwd": args["cwd"]} if args.get("cwd") else {}):
             if target.wrong:
                 return [Decided(command, Verdict("deny", target.wrong, "outside the workspace"))]
-        silent = read_only(command, self.workspace, cwd, git=self.sandbox_status != "off") is not None
+        network = args.get("network") is True
+        reads = read_only(command, self.workspace, cwd, git=self.sandbox_status != "off") is not None
+        opens = network and self.sandbox_status != "off"  # without a sandbox every command has the network
+        silent = reads and not opens
         found = plain_parts(command) if silent else parts(command) or (Part((None,), command, plain=False),)
         out: list[Decided] = []
         for part in found:
             if moved := self._moved(part, cwd):
                 cwd = moved
-            verdict = self._part(part, cwd, silent or bool(moved))
+            verdict = self._part(part, cwd, reads or bool(moved), network)
             if verdict is not None:
                 out.append(Decided(part.text or command, verdict))
+        if opens and all(d.verdict.rule == READ_ONLY for d in out):
+            why = "it only reads, and wants the network for it"
+            return [Decided(command, Verdict("deny" if self.mode is PermissionMode.PLAN else "ask", why, NETWORK))]
         if not silent and all(d.verdict.rule == READ_ONLY for d in out) and not _only_cd(found):
             why = "it seems to read only, but is not plain enough to be sure"
             return [Decided(command, Verdict("ask", why, f"mode {self.mode.value}"))]
@@ -238,15 +248,15 @@ class Policy:
         inside = target.real is not None and not target.wrong and os.path.isdir(target.real.path)
         return os.path.normpath(os.path.join(cwd, part.argv[1])) if inside else ""
 
-    def _part(self, part: Part, cwd: str, silent: bool) -> Verdict | None:
+    def _part(self, part: Part, cwd: str, silent: bool, network: bool) -> Verdict | None:
         """The verdict on one simple command; None for a wrapper that nothing refuses, for what it runs is judged."""
         roots = [self.workspace.root, *self.workspace.extra] if self.workspace else []
         if place := gates.deletes_a_root(part, roots, cwd):
             return Verdict("deny", f"it deletes {place} with all that is in it", "deletes a root")
-        if refused := self._denied(part, cwd):
+        if refused := self._denied(part, cwd, network):
             return refused
         for rule in self.rules.ask:
-            if rule.tool == "shell" and rule.fits_argv(part.argv, strictly=False) != "no":
+            if _speaks_of(rule, network) and rule.fits_argv(part.argv, strictly=False) != "no":
                 return Verdict("ask", f"the rule {rule.text} asks", rule.text)
         if part.wrapper:
             return None
@@ -263,16 +273,20 @@ class Policy:
             return Verdict("deny", "plan mode runs nothing that may change something", mode)
         if self.sandbox_status == "none":
             return Verdict("ask", "no sandbox is available here, so every command is asked about", "no sandbox")
-        if self.mode is PermissionMode.BYPASS:
+        network = network and self.sandbox_status != "off"
+        if self.mode is PermissionMode.BYPASS and not network:
             return Verdict("allow", "mode bypass allows it", mode)
         for rule in self.allow:
-            if rule.tool == "shell" and part.plain and rule.fits_argv(part.argv, strictly=True) == "yes":
+            wide_enough = rule.tool == "network" or (rule.tool == "shell" and not network)
+            if wide_enough and part.plain and rule.fits_argv(part.argv, strictly=True) == "yes":
                 return Verdict("allow", f"the rule {rule.text} allows it", rule.text)
+        if network:
+            return Verdict("ask", "it wants the network", NETWORK)
         return Verdict("ask", "it runs a command" if None not in part.argv[:1] else "it is not fully understood", mode)
 
-    def _denied(self, part: Part, cwd: str) -> Verdict | None:
+    def _denied(self, part: Part, cwd: str, network: bool) -> Verdict | None:
         for rule in self.rules.deny:
-            if rule.tool == "shell":
+            if _speaks_of(rule, network):
                 fit = rule.fits_argv(part.argv, strictly=False)
                 if fit == "yes":
                     return Verdict("deny", f"the rule {rule.text} refuses it", rule.text)
@@ -302,6 +316,11 @@ class Policy:
 def _only_cd(found: tuple[Part, ...]) -> bool:
     """A lone `cd DIR`, which the shell tool carries out itself."""
     return len(found) == 1 and found[0].argv[:1] == ("cd",)
+
+
+def _speaks_of(rule: Rule, network: bool) -> bool:
+    """Is a deny or ask rule about this command line? One for network only where the line wants it."""
+    return rule.tool == "shell" or (network and rule.tool == "network")
 
 
 def _reads_much(part: Part) -> bool:

@@ -53,6 +53,11 @@ class Rule:
     words: tuple[str, ...] = ()
     open: bool = True
 
+    @property
+    def of_commands(self) -> bool:
+        """Is it about command lines: shell(…), or network(…), which speaks of commands that may reach the network?"""
+        return self.tool in ("shell", "network")
+
     def fits_tool(self, name: str, kind: ToolKind | None = None) -> bool:
         if self.tool == "read":
             return name in READS or (kind in (ToolKind.READ, ToolKind.SEARCH) and name not in BUILTIN)
@@ -184,8 +189,8 @@ def _parse(text: str, known: Collection[str]) -> Rule:
     if name.startswith("mcp__"):
         server, _, own = name[5:].partition("__")
         return Rule(text, "mcp", f"{server}/{own or '*'}")
-    if tool == "shell":
-        return _shell_rule(text, spec)
+    if tool in ("shell", "network"):
+        return _shell_rule(text, tool, spec)
     if tool == "web_fetch" and spec and not re.fullmatch(r"domain:(?:\*\.)?[A-Za-z0-9_.-]+", spec):
         raise ConfigError(f"permission rule {text!r}: web_fetch takes domain:example.org or domain:*.example.org")
     if tool == "mcp" and not re.fullmatch(r"[\w.-]+(?:/[\w.*-]+)?", spec):
@@ -197,7 +202,7 @@ def _parse(text: str, known: Collection[str]) -> Rule:
 
 
 def _tool(name: str, text: str, known: Collection[str]) -> str:
-    names = {*BUILTIN, "read", "edit", "mcp", *known}
+    names = {*BUILTIN, "read", "edit", "mcp", "network", *known}
     if name.startswith("mcp__") or name in names:
         return name
     folded = name.lower()
@@ -208,7 +213,7 @@ def _tool(name: str, text: str, known: Collection[str]) -> str:
     raise ConfigError(f"permission rule {text!r} names no tool", hint=hint)
 
 
-def _shell_rule(text: str, spec: str) -> Rule:
+def _shell_rule(text: str, tool: str, spec: str) -> Rule:
     if spec.endswith(":*"):
         spec = spec[:-2] + " *"
     try:
@@ -218,15 +223,15 @@ def _shell_rule(text: str, spec: str) -> Rule:
     is_open = not words or words[-1] == "*"
     words = words[:-1] if words and words[-1] == "*" else words
     if any("*" in w for w in words) and not any(c in spec for c in "'\""):
-        raise ConfigError(f"permission rule {text!r}: * may only be the last word", hint="As in shell(npm test *)")
-    return Rule(text, "shell", spec, tuple(words), is_open)
+        raise ConfigError(f"permission rule {text!r}: * may only be the last word", hint=f"As in {tool}(npm test *)")
+    return Rule(text, tool, spec, tuple(words), is_open)
 
 
 def fits_example(rule: Rule, example: str) -> bool:
     """Does the rule fit an example: a command, a path, an address, or server/tool, as its tool takes them."""
     from aicli.safety.shell_parts import parts  # only shell examples need the parser
 
-    if rule.tool == "shell":
+    if rule.of_commands:
         return any(rule.fits_argv(p.argv, strictly=False) == "yes" for p in parts(example))
     if rule.tool == "web_fetch":
         return rule.fits_host(urlsplit(example if "://" in example else f"https://{example}").hostname or "")
@@ -256,11 +261,13 @@ def matches(rule: Rule | str, name: str, args: JsonObject, root: Path | None = N
     from aicli.safety.shell_parts import parts
 
     rule = parse_rule(rule, known=[name]) if isinstance(rule, str) else rule
-    if not rule.fits_tool(name):
-        return False
-    if rule.tool == "shell":
+    if rule.of_commands:
+        if name != "shell" or (args.get("network") and rule.tool != "network"):
+            return False
         found = [p for p in parts(str(args.get("command", ""))) if not p.wrapper]
         return bool(found) and all(p.plain and rule.fits_argv(p.argv, strictly=True) == "yes" for p in found)
+    if not rule.fits_tool(name):
+        return False
     if rule.tool == "web_fetch":
         return rule.fits_host(host_of(args))
     base = root or Path.cwd()

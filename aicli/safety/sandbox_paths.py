@@ -9,6 +9,7 @@ from pathlib import Path
 
 from aicli import paths
 from aicli.late import dataclass
+from aicli.safety.secrets import CERTIFICATES
 
 HIDDEN = ("/home", "/root", "/run", "/var/tmp", "/media", "/mnt")
 PROTECTED_FOLDERS = (".git", ".aicli", ".vscode", ".idea")
@@ -54,6 +55,13 @@ def view(root: Path, extra: Sequence[Path], read: Sequence[str], environ: Mappin
 
 def within(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def network_files(environ: Mapping[str, str], hidden: Sequence[str]) -> list[str]:
+    """What a command with network needs from hidden folders: how names are resolved, and the certificates named there."""
+    wanted = ["/etc/resolv.conf", *(environ[name] for name in CERTIFICATES if environ.get(name))]
+    real = [os.path.realpath(p) for p in wanted if os.path.isabs(p)]
+    return [p for p in dict.fromkeys(real) if os.path.exists(p) and any(within(p, h) and p != h for h in hidden)]
 
 
 def nested_git(root: str) -> list[str]:

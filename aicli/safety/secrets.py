@@ -242,19 +242,29 @@ _CHILD_NAMES = frozenset(
 _NEVER = regex(r"LD_.*|DYLD_.*|GIT_.*|PYTHON.*|BASH_.*|ENV|NODE_OPTIONS|PERL5.*|RUBYOPT|PROMPT_COMMAND|PS4|IFS")
 
 
+CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
+_WAY_OUT = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", *CERTIFICATES})
+
+
 def child_environ(
     environ: Mapping[str, str],
     allow: Iterable[str] = (),
     trusted_path: bool = False,
     workspace: Path | None = None,
+    *,
+    network: bool = False,
 ) -> dict[str, str]:
     """The variables that a command gets: a short list, `allow` (the setting shell.env_allow), and a PATH that is safe.
+
+    `network` adds where proxies and certificates are; an address that holds a password stays out.
 
     Relative PATH entries always go; without `trusted_path` also those inside the workspace. Loader, interpreter and git
     variables never pass, not even when allowed.
     """
     wanted = _CHILD_NAMES | set(allow)
     out = {k: v for k, v in environ.items() if (k in wanted or k.startswith("LC_")) and not _NEVER.fullmatch(k.upper())}
+    if network:
+        out |= {k: v for k, v in environ.items() if k.upper() in _WAY_OUT and "@" not in v}
     entries = [p for p in environ.get("PATH", "").split(os.pathsep) if os.path.isabs(p)]
     if not trusted_path:
         inside = os.path.realpath(workspace if workspace is not None else os.getcwd())

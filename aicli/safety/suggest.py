@@ -27,8 +27,11 @@ _GIT = _words("add commit stash fetch pull switch branch tag restore")
 _NEVER = _words("rm sudo doas su dd mkfs shred eval exec source . chmod chown kill pkill killall curl wget ssh scp")
 
 
-def shell_rule(parts: tuple[Part, ...], silent: tuple[Part, ...]) -> str:
-    """For one command that needs asking beside others that do not; "" when nothing may be saved."""
+def shell_rule(parts: tuple[Part, ...], silent: tuple[Part, ...], *, network: bool = False) -> str:
+    """For one command that needs asking beside others that do not; "" when nothing may be saved.
+
+    With `network` the rule is for exactly this command: what may reach out is never generalised.
+    """
     open_parts = [p for p in parts if not p.wrapper and p not in silent]
     if len(open_parts) != 1 or not open_parts[0].plain:
         return ""
@@ -36,14 +39,16 @@ def shell_rule(parts: tuple[Part, ...], silent: tuple[Part, ...]) -> str:
     name, rest = argv[0], argv[1:]
     if name in _NEVER or any(len(w) > 200 or not w.isprintable() or is_secret(w) for w in argv):
         return ""
+    exact = shlex.join(argv)
+    if network:
+        return f"network({exact})" if argv[-1] != "*" else ""
     if name in _WHOLE:
         return f"shell({name} *)"
     if name in _WITH_SUBCOMMAND and rest and re.fullmatch(r"[a-z][a-z0-9:_-]*", rest[0]):
         if name == "git" and rest[0] not in _GIT:
-            return f"shell({shlex.join(argv)})"
+            return f"shell({exact})"
         words = argv[:3] if rest[0] in ("run", "exec") and len(rest) > 1 and not rest[1].startswith("-") else argv[:2]
         return f"shell({shlex.join(words)} *)"
-    exact = shlex.join(argv)
     return f"shell({exact})" if argv[-1] != "*" else ""
 
 

@@ -48,7 +48,8 @@ class ToolContext:
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool. `title` is a format string over the parameters; `aliases` are other names that models use for it.
+    """A tool. `title` is a format string over the parameters, or makes a line of them; `aliases` are other names that
+    models use for it.
 
     `kind` may be a function of the validated parameters. `run` gets `ctx` first if it asks for it; plain functions run
     in a thread. `timeout` in seconds (None: the tool keeps its own). `param_aliases` maps a spelling to the real
@@ -63,7 +64,7 @@ class Tool:
     kind: Kind
     params: type[BaseModel]
     run: Handler
-    title: str = ""
+    title: str | Callable[[Mapping[str, Any]], str] = ""
     aliases: tuple[str, ...] = ()
     timeout: float | None = 120.0
     param_aliases: Mapping[str, str] = field(default_factory=dict)
@@ -100,7 +101,8 @@ class Tool:
         if not self.title:
             return self.name
         try:
-            return " ".join(self.title.format_map(_Blank(args)).split())
+            said = self.title.format_map(_Blank(args)) if isinstance(self.title, str) else self.title(args)
+            return " ".join(said.split())
         except (ValueError, IndexError, AttributeError, KeyError, TypeError):
             return self.name
 
@@ -127,11 +129,17 @@ def tool(
     *,
     kind: Kind = ...,
     name: str = ...,
-    title: str = ...,
+    title: str | Callable[[Mapping[str, Any]], str] = ...,
     **more: Any,
 ) -> Callable[[Handler], Tool]: ...
 def tool(
-    function: Handler | None = None, /, *, kind: Kind = ToolKind.OTHER, name: str = "", title: str = "", **more: Any
+    function: Handler | None = None,
+    /,
+    *,
+    kind: Kind = ToolKind.OTHER,
+    name: str = "",
+    title: str | Callable[[Mapping[str, Any]], str] = "",
+    **more: Any,
 ) -> Tool | Callable[[Handler], Tool]:
     """Makes a Tool of a function: its docstring is the description, its annotated parameters the schema.
 

@@ -112,6 +112,7 @@ class Permit:
         assert self.policy is not None
         args = params.model_dump(mode="json", exclude_unset=True)
         state, title = self.state, tool.title_of(args)
+        status = state.sandbox.status if state.sandbox else "off"
         rule = self.policy.suggest(tool.name, kind, args)
         request = ApprovalRequest(
             call=call,
@@ -121,7 +122,8 @@ class Permit:
             rule=rule,
             preview=self._preview(tool, call, params),
             cwd=str(state.workspace.root) if state.workspace else "",
-            sandbox=state.sandbox.status if state.sandbox else "off",
+            sandbox=status,
+            network=args.get("network") is True or status in ("off", "none"),
             parts=tuple(p.text for p in parts(str(args.get("command", "")))) if kind is ToolKind.EXECUTE else (),
             covers=self._covered(rule),
         )

@@ -49,6 +49,8 @@ def test_explain_shows_what_decides_each_part(settings: Path) -> None:
     assert run("explain", "--tool", "edit", "src/a.py")[0] == 0
     assert run("explain", "--tool", "edit", ".git/config")[0] == 1
     assert run("explain", "--tool", "web_fetch", "https://x.org")[0] == 1
+    code, out = run("explain", "npm run build", "--mode", "bypass", "--network")
+    assert code == 1 and "it wants the network" in out and "would save: network(npm run build)" in out
     with pytest.raises(UsageError):
         run("explain", "ls", "--mode", "nonsense")
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shlex
 import signal
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -45,6 +47,15 @@ _QUIET = {
 }
 """What keeps programs from paging, asking or opening an editor: nobody sits at the other end."""
 
+_NO_WAY_OUT = regex(
+    r"could not resolve|(?:failure|error) in name resolution|name or service not known|nodename nor servname|unknown host"
+    r"|network is unreachable|no address associated|unable to resolve|ENOTFOUND|EAI_AGAIN|NameResolutionError"
+    r"|dial tcp: lookup|failed to lookup address|bad address '|getaddrinfo|socket: operation not permitted"
+    r"|failed to establish a new connection|socket\.socket\(|could not connect to server",
+    re.IGNORECASE,
+)
+"""What programs say where the network is closed."""
+
 _NAME = regex(r"[A-Za-z_][A-Za-z0-9_]*")
 _ONLY_CD = regex(r"\s*cd(?:\s+(?:--\s+)?(?P<to>[^;&|<>$`(){}*?!#\n]+))?\s*;?\s*")
 
@@ -73,10 +84,15 @@ def _adapt(args: JsonObject) -> JsonObject:
     return out
 
 
+def _title(args: Mapping[str, Any]) -> str:
+    opens = str(args.get("network", "")).lower() in ("true", "1", "yes")
+    return f"$ {'(network on) ' if opens else ''}{args.get('command', '')}"
+
+
 @tool(
     kind=ToolKind.EXECUTE,
-    title="$ {command}",
-    rare=("background", "cwd"),
+    title=_title,
+    rare=("background", "cwd", "network"),
     aliases=(
         "bash",
         "run_shell_command",
@@ -98,6 +114,9 @@ def _adapt(args: JsonObject) -> JsonObject:
         "timeout_seconds": "timeout",
         "is_background": "background",
         "run_in_background": "background",
+        "network_access": "network",
+        "allow_network": "network",
+        "with_network": "network",
     },
     adapt=_adapt,
     timeout=None,
@@ -109,9 +128,10 @@ async def shell(
     timeout: Annotated[float | None, Field(gt=0, description="Seconds.")] = None,
     cwd: str = "",
     background: bool = False,
+    network: bool = False,
 ) -> ToolResult:
-    """Run a bash command in the workspace; no input, no terminal. A plain `cd DIR` sets the folder of later calls;
-    background=true starts a job for shell_jobs."""
+    """Run bash in the workspace, no input. A plain `cd DIR` moves later calls; background=true: a job for shell_jobs;
+    network=true asks for the network."""
     if sys.platform == "win32":
         raise ToolFailed("The shell tool does not support Windows yet. Use the file tools.")
     if not command.strip():
@@ -122,14 +142,17 @@ async def shell(
         gone, ctx.state.shell_cwd = ctx.state.shell_cwd, ""
         raise ToolFailed(f"The folder {gone} is gone; commands run in the workspace root again. Repeat the call.")
     folder = _folder(ctx, cwd)
+    opens = network and _closed(ctx)
     if (change := _ONLY_CD.fullmatch(command)) and not background:
         return _change_folder(ctx, folder, change.group("to") or "")
-    if not background and (commands := _only_reads(ctx, command, folder)):
+    if not (background or opens) and (commands := _only_reads(ctx, command, folder)):
         return await _run(ctx, commands, command, timeout)
     if ctx.state.checkpoints is not None:
         await asyncio.to_thread(ctx.state.checkpoints.before_command, tuple(ctx.state.seen), ctx.state.turn)
-    env = _environment(ctx)
-    job = Command((_program(), "-c", command), folder, env, ctx.state.sandbox)
+    if opens and ctx.state.offline:
+        raise ToolFailed("This run is offline: no command may use the network. Work with what is here.")
+    env = _environment(ctx, opens)
+    job = Command((_program(), "-c", command), folder, env, ctx.state.sandbox, network=opens)
     if background:
         return _start(ctx, job, command)
     changed: list[str] = []
@@ -180,7 +203,19 @@ async def _run(ctx: ToolContext, commands: list[tuple[str, Command]], line: str,
         result.capture.discard()
     if timeout and timeout > LONGEST and result.timed_out:
         ending += f"; {LONGEST:.0f} s is the most that timeout may be"
+    if not result.ok and _closed(ctx) and not commands[-1][1].network and _NO_WAY_OUT.search(text[-8_000:]):
+        text = f"{text.rstrip()}\n{_how_to_ask(ctx)}"
     return _told(ctx, line, text, ending, result)
+
+
+def _how_to_ask(ctx: ToolContext) -> str:
+    """One line for a command that seems to have failed for want of the network."""
+    if ctx.state.offline:
+        return "(this run is offline: no command has the network)"
+    who = (
+        "the person is asked" if ctx.host.present else "nobody is here to ask, so only a rule of the user can allow it"
+    )
+    return f"(commands have no network here; if this one needs it, call again with network=true: {who})"
 
 
 def _told(ctx: ToolContext, line: str, text: str, ending: str, result: ProcessResult) -> ToolResult:
@@ -240,6 +275,11 @@ def jobs_of(ctx: ToolContext) -> Jobs:
     return ctx.state.jobs
 
 
+def _closed(ctx: ToolContext) -> bool:
+    """Does a sandbox keep the network closed?"""
+    return ctx.state.sandbox is not None and ctx.state.sandbox.status in ("full", "reduced")
+
+
 def _kept_folder(ctx: ToolContext) -> Path:
     return Path(ctx.state.workspace.root if ctx.state.workspace else os.getcwd(), ctx.state.shell_cwd)
 
@@ -273,11 +313,11 @@ def _change_folder(ctx: ToolContext, folder: Path, to: str) -> ToolResult:
     return ToolResult.of(text, display=CommandDisplay(command=f"cd {to}".strip(), exit_code=0), exit_code=0)
 
 
-def _environment(ctx: ToolContext) -> dict[str, str]:
+def _environment(ctx: ToolContext, network: bool = False) -> dict[str, str]:
     environ = ctx.state.environ if ctx.state.environ is not None else os.environ
     workspace = ctx.state.workspace.root if ctx.state.workspace else None
     trusted = bool(ctx.state.extra.get("trusted"))
-    return child_environ(environ, ctx.state.shell.env_allow, trusted, workspace) | _QUIET
+    return child_environ(environ, ctx.state.shell.env_allow, trusted, workspace, network=network) | _QUIET
 
 
 def _program() -> str:
