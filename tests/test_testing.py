@@ -1,12 +1,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import subprocess
+import sys
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 import pytest
 
+from aicli import Agent, tool
 from aicli.errors import AicliError
-from aicli.testing import ScriptedModel, call_tool
+from aicli.testing import ModelServer, ScriptedModel, call_tool, steps
 
 
 def test_one_call_as_the_program_makes_it(isolated: Path) -> None:
@@ -43,3 +50,72 @@ def test_it_works_where_a_loop_runs(isolated: Path) -> None:
 
     assert asyncio.run(inside()) is False
     assert ScriptedModel(["hi"]).info.provider == "scripted"
+
+
+@tool
+def weather(city: str) -> str:
+    """The weather in a city."""
+    return f"Regen in {city}."
+
+
+@pytest.mark.parametrize("provider", ["ollama", "openai", "responses", "anthropic", "gemini"])
+def test_an_agent_over_real_http(provider: str) -> None:
+    with ModelServer([[steps.think("hm"), steps.call("weather", city="北京")], "好"]) as server:
+        result = Agent(model=server.model(provider), tools=[weather]).run_sync("雨?")
+        server.check()
+    assert (result.text, result.tool_calls, result.error) == ("好", 1, None)
+    assert "Regen in 北京." in json.dumps(server.bodies[1], ensure_ascii=False)
+
+
+def test_what_was_not_as_scripted_is_said() -> None:
+    with ModelServer(["never", "never"], models=["a"]) as server:
+        wrong = [
+            {"messages": []},
+            {"model": "a", "messages": [{"content": "x"}]},
+            {"model": "a", "messages": ["x"]},
+            {"model": "a", "messages": 1},
+            {"model": "a", "messages": [], "tools": [{"type": "function", "function": {"name": "f"}}]},
+        ]
+        for body in wrong:
+            request = urllib.request.Request(server.url + "/v1/chat/completions", json.dumps(body).encode())
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=10)
+            refused.value.close()
+    with pytest.raises(AssertionError) as said:
+        server.check()
+    lines = str(said.value).splitlines()
+    assert [line.removeprefix("/v1/chat/completions: ") for line in lines[1:]] == [
+        "messages[0]: the field 'role' is missing",
+        "messages[0] is no object",
+        "a value is of the wrong kind: 'int' object is not iterable",
+        "tool.function: the field 'parameters' is missing",
+        "2 replies were scripted, 0 were asked for",
+    ]
+
+
+def test_the_program_finds_the_server_by_its_variables(isolated: Path) -> None:
+    with ModelServer(["hello 世界"]) as server:
+        env = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent), **server.environ("anthropic")}
+        command = [sys.executable, "-m", "aicli", "prompt", "hi", "--tools", "none"]
+        env["ANTHROPIC_API_KEY"] = "none"
+        done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+        server.check()
+    assert (done.returncode, done.stdout.decode()) == (0, "hello 世界\n"), done.stderr
+
+
+def test_a_script_is_served_to_any_program(isolated: Path) -> None:
+    command = [sys.executable, "-m", "aicli.testing"]
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+    with subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as served:
+        assert served.stdin and served.stdout
+        try:
+            served.stdin.write(b'[["a", {"text": "b"}]]')
+            served.stdin.close()
+            url = served.stdout.readline().decode().strip()
+            body = {"model": "m", "messages": [{"role": "user", "content": "x"}], "stream": True}
+            request = urllib.request.Request(url + "/v1/chat/completions", json.dumps(body).encode())
+            opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+            with opener.open(request, timeout=30) as answer:
+                assert b'"a"' in answer.read()
+        finally:
+            served.kill()

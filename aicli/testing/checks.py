@@ -1,10 +1,9 @@
-"""What real servers refuse: each wire's rules for a request. A check returns the reason for a 400, or None."""
+"""What real servers refuse: each wire's rules for a request. A check raises Bad with the reason, or returns."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
 from typing import Any
 
 import jsonschema
@@ -17,14 +16,24 @@ class Bad(Exception):
     """The request is wrong; the text says how."""
 
 
+def said(error: Exception) -> str:
+    """The reason in words, also where a part of the request had a shape that no rule foresaw."""
+    if isinstance(error, KeyError):
+        return f"the field {error} is missing"
+    return str(error) if isinstance(error, Bad) else f"a value is of the wrong kind: {error}"
+
+
 def need(condition: object, why: str) -> None:
     if not condition:
         raise Bad(why)
 
 
-def known(fields: Iterable[str], allowed: str, where: str) -> None:
+def known(fields: Any, allowed: str, where: str, *, needed: str = "") -> None:
+    need(isinstance(fields, dict), f"{where} is no object")
     for name in fields:
         need(name in allowed.split(), f"unknown field {name!r} in {where}")
+    for name in needed.split():
+        need(name in fields, f"{where}: the field {name!r} is missing")
 
 
 def surrogates(value: Any) -> None:
@@ -58,19 +67,22 @@ def strict_schema(value: Any, where: str) -> None:
 
 def ollama(body: Body, server: Any, headers: Any) -> None:
     known(
-        body, "model messages tools stream think format options keep_alive truncate shift logprobs top_logprobs", "body"
+        body,
+        "model messages tools stream think format options keep_alive truncate shift logprobs top_logprobs",
+        "body",
+        needed="model messages",
     )
     need(isinstance(body.get("options"), dict) and body["options"].get("num_ctx"), "options.num_ctx is missing")
     known(body["options"], "num_ctx num_predict temperature top_p top_k seed stop min_p repeat_penalty", "options")
     need(not (body.get("format") and body.get("tools")), "format together with tools")
     for tool in body.get("tools", ()):
-        known(tool, "type function", "tool")
-        known(tool["function"], "name description parameters", "tool.function")
+        known(tool, "type function", "tool", needed="function")
+        known(tool["function"], "name description parameters", "tool.function", needed="name parameters")
         schema(tool["function"]["parameters"], tool["function"]["name"])
     waiting: list[tuple[str, str]] = []
     for n, m in enumerate(body["messages"]):
         where = f"messages[{n}]"
-        known(m, "role content thinking images tool_calls tool_name tool_call_id", where)
+        known(m, "role content thinking images tool_calls tool_name tool_call_id", where, needed="role")
         need(isinstance(m.get("content"), str), f"{where}.content must be a string")
         if m["role"] == "tool":
             need(waiting, f"{where}: a tool message without its call")
@@ -97,12 +109,13 @@ _CHAT = (
 
 
 def chat(body: Body, server: Any, headers: Any) -> None:
-    known(body, _CHAT, "body")
+    known(body, _CHAT, "body", needed="model messages")
     need(body.get("stream") or "stream_options" not in body, "stream_options without stream")
     for tool in body.get("tools", ()):
+        known(tool, "type function", "tool", needed="type function")
         function = tool["function"]
-        need(tool.get("type") == "function" and _NAME.fullmatch(function["name"]), f"tool name {function['name']!r}")
-        known(function, "name description parameters strict", "tool.function")
+        known(function, "name description parameters strict", "tool.function", needed="name parameters")
+        need(tool["type"] == "function" and _NAME.fullmatch(function["name"]), f"tool name {function['name']!r}")
         schema(function["parameters"], function["name"])
         if function.get("strict"):
             strict_schema(function["parameters"], function["name"])
@@ -114,7 +127,12 @@ def chat(body: Body, server: Any, headers: Any) -> None:
     seen: set[str] = set()
     for n, m in enumerate(body["messages"]):
         where = f"messages[{n}]"
-        known(m, "role content name tool_calls tool_call_id reasoning_content reasoning reasoning_details", where)
+        known(
+            m,
+            "role content name tool_calls tool_call_id reasoning_content reasoning reasoning_details",
+            where,
+            needed="role",
+        )
         role, content = m.get("role"), m.get("content")
         if role == "tool":
             need(
@@ -165,9 +183,10 @@ def responses(body: Body, server: Any, headers: Any) -> None:
         "model input instructions tools tool_choice stream store include reasoning parallel_tool_calls max_output_tokens"
         " temperature top_p text",
         "body",
+        needed="model input",
     )
     for tool in body.get("tools", ()):
-        known(tool, "type name description parameters strict", "tool")
+        known(tool, "type name description parameters strict", "tool", needed="type name parameters")
         need(tool["type"] == "function", "tool.type")
         schema(tool["parameters"], tool["name"])
         if tool.get("strict", True):
@@ -212,6 +231,7 @@ def anthropic(body: Body, server: Any, headers: Any) -> None:
         "model max_tokens system messages tools tool_choice thinking output_config stream temperature top_p top_k"
         " stop_sequences metadata cache_control",
         "body",
+        needed="model messages",
     )
     need(isinstance(body.get("max_tokens"), int), "max_tokens: field required")
     thinking = body.get("thinking") or {}
@@ -219,7 +239,10 @@ def anthropic(body: Body, server: Any, headers: Any) -> None:
         need(1024 <= thinking.get("budget_tokens", 0) < body["max_tokens"], "thinking.budget_tokens")
     for tool in body.get("tools", ()):
         known(
-            tool, "name description input_schema strict cache_control input_examples eager_input_streaming type", "tool"
+            tool,
+            "name description input_schema strict cache_control input_examples eager_input_streaming type",
+            "tool",
+            needed="name input_schema",
         )
         need(re.fullmatch(r"[a-zA-Z0-9_-]{1,128}", tool["name"]), f"tool name {tool['name']!r}")
         schema(tool["input_schema"], tool["name"])
@@ -234,7 +257,7 @@ def anthropic(body: Body, server: Any, headers: Any) -> None:
     waiting: list[str] = []
     for n, m in enumerate(body["messages"]):
         where = f"messages.{n}"
-        known(m, "role content", where)
+        known(m, "role content", where, needed="role content")
         blocks = m["content"] if isinstance(m["content"], list) else [{"type": "text", "text": m["content"]}]
         need(blocks or n == len(body["messages"]) - 1, f"{where}: all messages must have non-empty content")
         if m["role"] == "user":
@@ -291,7 +314,12 @@ _SCHEMA = (
 
 
 def gemini(body: Body, server: Any, headers: Any) -> None:
-    known(body, "contents systemInstruction tools toolConfig generationConfig safetySettings cachedContent", "body")
+    known(
+        body,
+        "contents systemInstruction tools toolConfig generationConfig safetySettings cachedContent",
+        "body",
+        needed="contents",
+    )
     known(
         body.get("generationConfig", {}),
         "maxOutputTokens temperature topP topK stopSequences thinkingConfig responseMimeType responseJsonSchema"
@@ -300,7 +328,7 @@ def gemini(body: Body, server: Any, headers: Any) -> None:
     )
     for group in body.get("tools", ()):
         for f in group.get("functionDeclarations", ()):
-            known(f, "name description parameters parametersJsonSchema behavior response", "function")
+            known(f, "name description parameters parametersJsonSchema behavior response", "function", needed="name")
             need(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}", f["name"]), f"function name {f['name']!r}")
             need(not ("parameters" in f and "parametersJsonSchema" in f), "parameters and parametersJsonSchema")
             if server.gemini_old and "parametersJsonSchema" in f:
@@ -310,7 +338,7 @@ def gemini(body: Body, server: Any, headers: Any) -> None:
     calls: list[Body] = []
     for n, content in enumerate(body["contents"]):
         where = f"contents[{n}]"
-        known(content, "role parts", where)
+        known(content, "role parts", where, needed="parts")
         need(content.get("role") in ("user", "model", "function"), f"{where}: role {content.get('role')!r}")
         need(content["parts"], f"{where}: parts must not be empty")
         answers = [p["functionResponse"] for p in content["parts"] if "functionResponse" in p]

@@ -1,8 +1,4 @@
-"""ModelServer: scripted replies over real loopback HTTP in five wire formats, as strict as the real servers.
-
-`with ModelServer([[call("ls", path=".")], "done"]) as server:` answers the first request with a call, the second with
-text, in the format of the path that was asked. Wrong requests get 400 with the reason and are kept in `violations`.
-"""
+"""ModelServer: scripted replies over real loopback HTTP in five wire formats, as strict as the real servers."""
 
 from __future__ import annotations
 
@@ -22,6 +18,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from aicli.testing import checks, wires
+from aicli.testing.served import ServedModel
 from aicli.testing.steps import Reply, Step, text
 
 _FORMATS: tuple[tuple[str, Any, Any], ...] = (
@@ -46,11 +43,19 @@ class Seen:
 
 @dataclass
 class ModelServer:
-    """`replies` are used up one a request. `models` are the names it has; None: any name.
+    """Answers each request with the next of `replies`, in the wire format of the path that was asked.
 
-    `echo` is the rule for reasoning in chat history: any, forbidden or required. `signatures`: Gemini's calls are signed
-    and the signature must come back. `window` is what it tells of its models; `capabilities` as of Ollama's /api/show.
-    `strict=False` takes every request. `tls` is a folder with cert.pem and key.pem.
+    `with ModelServer([[steps.call("ls", path=".")], "done"]) as server:` listens on a free loopback port: the first
+    request gets a call, the second a text, whether it went to /api/chat (Ollama), /v1/chat/completions, /v1/responses,
+    /v1/messages (Anthropic) or :generateContent (Gemini). A request that a real server would refuse gets 400 with the
+    reason, which is kept in `violations`; `check()` at the end raises them. `requests` are those that were answered.
+
+    `models` are the names it has; None: any name. `echo` is the rule for reasoning in chat history: any, forbidden or
+    required. `signatures`: Gemini's calls are signed and the signature must come back; `gemini_ids`: they have ids;
+    `gemini_old`: it knows no parametersJsonSchema. `window` is what it tells of its models, in tokens; `capabilities`
+    as of Ollama's /api/show. `strict=False` takes every request. `dimensions` is the length of its embeddings. `tls` is
+    a folder with cert.pem and key.pem. `opaque` holds what it issued and wants back unchanged. Leaving the block closes
+    the port and waits for the server's thread.
     """
 
     replies: Iterable[Reply] = ()
@@ -93,10 +98,12 @@ class ModelServer:
 
     @property
     def port(self) -> int:
+        """The loopback port; only inside the block."""
         return int(self._http.server_address[1])
 
     @property
     def url(self) -> str:
+        """The base URL, without a path: aicli's providers add theirs; other clients may need `/v1`."""
         return f"{'http' if self.tls is None else 'https'}://127.0.0.1:{self.port}"
 
     @property
@@ -104,8 +111,24 @@ class ModelServer:
         """The bodies of the requests for a reply."""
         return [r.body for r in self.requests]
 
+    def model(self, provider: str = "openai", name: str = "test-model") -> ServedModel:
+        """A Model for `Agent(model=…)` that reaches this server as `provider` (ollama, openai, anthropic, …) would."""
+        return ServedModel(self.url, provider, name, self.window)
+
+    def environ(self, provider: str = "openai", name: str = "test-model") -> dict[str, str]:
+        """Variables that point an `aicli` process at this server; join them to its environment."""
+        return {"AICLI_BASE_URL": self.url, "AICLI_MODELS__FAST": f"{provider}:{name}"}
+
+    def check(self) -> None:
+        """Raises AssertionError that lists what was refused, and says where replies were left over."""
+        wrong = list(self.violations)
+        if isinstance(self.replies, Sequence) and len(self.requests) < len(self.replies):
+            wrong.append(f"{len(self.replies)} replies were scripted, {len(self.requests)} were asked for")
+        if wrong:
+            raise AssertionError("\n".join(["the model server was not used as scripted:", *wrong]))
+
     def take(self, seen: Seen) -> tuple[int, list[Step]]:
-        """The number of this request and the steps of its reply."""
+        """The number of this request and the steps of its reply; used by the server itself."""
         with self._lock:
             self.requests.append(seen)
             number = len(self.requests)
@@ -225,7 +248,7 @@ class _Handler(BaseHTTPRequestHandler):
                 checked = {k: v for k, v in seen.body.items() if k != "model" or make is not wires.Gemini}
                 check(checked, self.own, {k.lower(): v for k, v in seen.headers.items()})
             except (checks.Bad, KeyError, TypeError, AttributeError) as error:
-                why = str(error) if isinstance(error, checks.Bad) else f"malformed: {error!r}"
+                why = checks.said(error)
                 self.own.violations.append(f"{path}: {why}")
                 self._json(400, wire.error_body(400, why))
                 return

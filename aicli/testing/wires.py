@@ -90,6 +90,10 @@ class Ollama(Wire):
     content_type = "application/x-ndjson"
     called = "stop"
 
+    def __init__(self, server: Any, body: dict[str, Any], number: int) -> None:
+        super().__init__(server, body, number)
+        self.tokens["in"] = max(10, len(json.dumps(body.get("messages"))) // 3)  # fewer would mean that the input was cut
+
     def line(self, message: dict[str, Any], **more: Any) -> bytes:
         message = {"role": "assistant", "content": "", **message}
         return (

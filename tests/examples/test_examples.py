@@ -82,6 +82,11 @@ def test_two_agents(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
     assert run("two_agents", [reply, reply], monkeypatch, capsys) == "quick: Paris (others: cancelled)\n"
 
 
+def test_own_test(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    out = run("own_test", [], monkeypatch, capsys)
+    assert out.splitlines() == [f"{n}: Take one." for n in ("ollama", "openai", "responses", "anthropic", "gemini")]
+
+
 def test_every_example_is_run_here() -> None:
     tests = {name.removeprefix("test_") for name in globals() if name.startswith("test_")}
     assert {file.stem for file in EXAMPLES.glob("*.py")} <= tests
