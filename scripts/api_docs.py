@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import BaseModel
 
 import aicli
+from aicli import testing
 
 FILE = Path(__file__).parents[1] / "docs" / "api.md"
 HEAD = """\
@@ -43,7 +44,22 @@ def text() -> str:
         for inner, thing in vars(module).items():
             if inspect.isclass(thing) and thing.__module__ == module.__name__ and not inner.startswith("_"):
                 lines += _entry(f"{name}.{inner}", thing, level=3)
+    lines += _testing()
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"
+
+
+def _testing() -> Iterator[str]:
+    yield "# For your own tests\n\n`from aicli.testing import …`\n"
+    yield from _doc(testing)
+    yield ""
+    for name in testing.__all__:
+        if name not in ("steps", "ScriptedModel"):
+            yield from _entry(name, getattr(testing, name))
+    yield from ("## steps", "", *_doc(testing.steps), "")
+    for name, thing in vars(testing.steps).items():
+        if inspect.isfunction(thing) and thing.__module__ == testing.steps.__name__ and not name.startswith("_"):
+            doc = inspect.getdoc(thing)
+            yield f"- `steps.{name}{_signature(thing)}`" + (f": {_one_line(doc)}" if doc else "")
 
 
 def _entry(name: str, thing: Any, level: int = 2) -> Iterator[str]:

@@ -1,4 +1,7 @@
-"""The script language of the model server: a reply is a list of steps, said in any wire format."""
+"""The script language of the model server: a reply is a list of steps, said in any wire format.
+
+A plain text may stand for `[text(…)]`, and a function of the request's body for what it returns.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Step:
+    """One thing that the server says or does; made by the functions below."""
+
     kind: str
     value: Any = None
     extra: dict[str, Any] = field(default_factory=dict)
@@ -25,6 +30,7 @@ def text(words: str, *, pieces: int = 1) -> Step:
 
 
 def think(words: str, *, pieces: int = 1, signature: str = "") -> Step:
+    """Thinking, where the wire has it; `signature` is Anthropic's."""
     return Step("think", words, {"pieces": pieces, "signature": signature})
 
 
@@ -34,6 +40,7 @@ def redacted(data: str = "opaque") -> Step:
 
 
 def call(name: str, /, _id: str = "", **args: Any) -> Step:
+    """A call of a tool with these arguments; without `_id` the server gives it one."""
     return Step("call", name, {"args": args, "id": _id})
 
 

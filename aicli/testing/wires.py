@@ -92,7 +92,8 @@ class Ollama(Wire):
 
     def __init__(self, server: Any, body: dict[str, Any], number: int) -> None:
         super().__init__(server, body, number)
-        self.tokens["in"] = max(10, len(json.dumps(body.get("messages"))) // 3)  # fewer would mean that the input was cut
+        written = len(json.dumps(body.get("messages")))
+        self.tokens["in"] = max(10, written // 3)  # fewer would mean that the input was cut
 
     def line(self, message: dict[str, Any], **more: Any) -> bytes:
         message = {"role": "assistant", "content": "", **message}
