@@ -13,7 +13,7 @@ import threading
 from pathlib import Path
 
 from aicli.workspace.listing import Listing
-from aicli.workspace.searcher import Request
+from aicli.workspace.searchrequest import Request
 
 
 def ripgrep(root: Path) -> str:

@@ -17,7 +17,8 @@ from aicli.late import dataclass, regex
 from aicli.workspace.faults import WorkspaceError
 from aicli.workspace.needles import needles
 from aicli.workspace.prefilter import ripgrep
-from aicli.workspace.searcher import Request
+from aicli.workspace.searchrequest import Request
+from aicli.workspace.shape import shape
 from aicli.workspace.translate import translated
 
 TIME_LIMIT = 20.0
@@ -72,14 +73,17 @@ def request(root: Path, pattern: str, *, literal: bool = False, multiline: bool 
     except (RecursionError, OverflowError):
         raise BadPattern("it is too deeply nested or too large") from None
     found = (pattern,) if literal else needles(pattern)
+    by_line = not literal and _LOOKS_OUT.search(pattern) is not None
+    fold = bool(more.get("ignore_case"))
     return Request(
         root=os.fspath(root),
         pattern=source,
         multiline=multiline,
         needles=tuple(n for n in found if n),
-        by_line=not literal and _LOOKS_OUT.search(pattern) is not None,
+        by_line=by_line,
         ripgrep=ripgrep(root),
         translated="" if multiline else translated(source),
+        shape=("", "") if multiline or by_line or any(found) else shape(source, fold),
         **more,
     )
 

@@ -15,45 +15,13 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 
-from aicli.workspace.searchfile import (
-    BLOCK,
-    Files,
-    Finder,
-    LineNumbers,
-    excerpt,
-    is_binary,
-    is_utf8,
-    text_module,
-    unified,
-)
+from aicli.workspace.searchfile import BLOCK, Files, LineNumbers, excerpt, is_binary, text_module, unified
+from aicli.workspace.searchrequest import Request
+from aicli.workspace.sieve import AT_ONCE, Sieve
 
 _LONGEST_LINE = 4 * 1024 * 1024
 _LARGE = 4 * 1024 * 1024
 _LONGEST_MULTILINE = 16 * 1024 * 1024
-
-
-class Request:
-    """What to search for: fields by keyword, with these defaults. (No dataclass: its import costs as much as a search.)
-
-    `mode` is content, files or count. `needles` as in needles.py; `by_line` when the pattern may look past a line's
-    ends; `width` cuts a shown line; `ripgrep` that program's own path, "" for none; `translated` as in translate.py.
-    """
-
-    root = ""
-    pattern = ""
-    ignore_case = False
-    mode = "content"
-    context = 0
-    multiline = False
-    limit = 100
-    width = 400
-    needles: tuple[str, ...] = ()
-    by_line = False
-    ripgrep = ""
-    translated = ""
-
-    def __init__(self, **fields: object) -> None:
-        self.__dict__.update(fields)
 
 
 class Binary(Exception):
@@ -72,40 +40,18 @@ class Search:
         self._write = write
         self._regex = re.compile(request.pattern, re.MULTILINE | (re.IGNORECASE if request.ignore_case else 0))
         self._left = request.limit
-        fold = request.ignore_case
-        self._needles = tuple((n.lower() if fold else n).encode("utf-8", "surrogateescape") for n in request.needles)
-        self._ascii = all(n.isascii() for n in self._needles)
-        self._odd_case = fold and any(not n.isascii() or b"k" in n or b"s" in n for n in self._needles)
+        self.sieve = Sieve(request, self._regex)
         self._encoding = ""
         self._near: list[int] | None = None
-        self._finder: Finder | None = None
-        self._plain = bool(self._needles) and not fold and self._ascii
-        self._one = self._needles[0] if self._plain and len(self._needles) == 1 else b""
-        self._at_once = not request.multiline and not request.by_line
-
-    def _empty(self, block: bytes) -> bool:
-        """Is it certain, and quickly so, that a file of these bytes holds no hit? Most files of most searches."""
-        if self._plain:
-            for needle in self._needles:
-                if needle in block:
-                    return False
-        if self._maybe_wide(block):
-            return False
-        if self._needles:
-            return self._plain or not self._may_hold(block)
-        return self._at_once and block.isascii() and self._regex.search(unified(block.decode("ascii"))) is None
 
     def file(self, rel: str, fd: int, size: int) -> None:
         """Searches one file. Raises OSError, Binary, and Full where a record would pass the limit."""
         first = os.read(fd, BLOCK)
-        if 0 < size == len(first):
-            if self._one not in first and b"\0" not in first and first[:1] < b"\xfe":
-                return  # most files of most searches, so this line comes first
-            if self._empty(first):
-                return
+        if 0 < size == len(first) and (self.sieve.empty(first) or self.sieve.unmatched(first)):
+            return
         self._encoding, self._near = "", None
-        self._finder = Finder(self._needles, first) if self._plain and size > BLOCK else None
-        if self._ask.context and size >= _LARGE and self._needles and not self._ask.multiline:
+        self.sieve.adapt(first, size)
+        if self._ask.context and size >= _LARGE and self.sieve.needles and not self._ask.multiline:
             self._near = self._matched(rel, fd, size)
             if not self._near:
                 return
@@ -155,10 +101,6 @@ class Search:
         reach = self._ask.context
         return self._near is not None and not any(n - reach <= last and first <= n + reach for n in self._near)
 
-    @staticmethod
-    def _maybe_wide(first: bytes) -> bool:
-        return first[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in first
-
     def _take(self) -> None:
         if self._left <= 0:
             raise Full
@@ -175,7 +117,7 @@ class Search:
             return self._whole(fd, first)
         if size < _LARGE or not self._ask.ripgrep or self._ask.context:
             return self._blocks(fd, first)
-        if self._needles and self._ascii:
+        if self.sieve.needles and self.sieve.ascii:
             return self._by_ripgrep(fd, ["-F", *(f"--regexp={needle}" for needle in self._ask.needles)])
         if self._ask.translated and first.isascii() and self._ask.mode != "count":
             return self._by_ripgrep(fd, [f"--regexp={self._ask.translated}"])
@@ -183,10 +125,10 @@ class Search:
 
     def _blocks(self, fd: int, block: bytes) -> Iterator[tuple[int, str]]:
         lines, start, carry = LineNumbers(fd), 0, b""  # `start` is where `carry` begins in the file
-        skips = bool(self._needles) and self._ask.context == 0
+        skips = bool(self.sieve.needles) and self._ask.context == 0
         while block:
             following = os.read(fd, BLOCK)
-            if skips and following and self._ascii and self._can_pass(carry, block):
+            if skips and following and self.sieve.ascii and self._can_pass(carry, block):
                 cut = block.rfind(b"\n") + 1
                 lines.passed(start, len(carry) + cut, block)
                 start += len(carry) + cut
@@ -204,7 +146,7 @@ class Search:
             number = lines.at(start) if self._near else 0
             if self._near and self._far(number, number + part.count(b"\n")):
                 pass
-            elif not (alone or skips) or not self._needles or self._may_hold(part):
+            elif not (alone or skips) or not self.sieve.needles or self.sieve.may_hold(part):
                 text = self._decoded(part, start == 0)
                 yield lines.at(start), text[:-1] if text.endswith("\n") else text
             start += cut
@@ -212,7 +154,7 @@ class Search:
     def _can_pass(self, carry: bytes, block: bytes) -> bool:
         """Neither the block nor the line that it completes holds a needle: nothing need be copied."""
         end = block.find(b"\n") + 1
-        return end > 0 and not self._may_hold(block) and not self._may_hold(carry + block[:end])
+        return end > 0 and not self.sieve.may_hold(block) and not self.sieve.may_hold(carry + block[:end])
 
     def _by_ripgrep(self, fd: int, patterns: list[str]) -> Iterator[tuple[int, str]]:
         """The lines of a large file that may hold a hit, found by ripgrep, which reads the very file that is open here."""
@@ -243,18 +185,6 @@ class Search:
         if child.returncode == 2:
             raise OSError("ripgrep could not read it")
 
-    def _may_hold(self, part: bytes) -> bool:
-        if self._finder:
-            return self._finder.within(part)
-        if self._ask.ignore_case:
-            if self._odd_case and not part.isascii():
-                return True
-            part = part.lower()
-        for needle in self._needles:
-            if needle in part:
-                return True
-        return not self._ascii and not is_utf8(part)
-
     def _decoded(self, part: bytes, start: bool) -> str:
         try:
             text = part.decode("utf-8")
@@ -271,7 +201,7 @@ class Search:
     def _wide(self, fd: int, block: bytes) -> Iterator[tuple[int, str]]:
         encoding = text_module().detect(block, whole=len(block) < BLOCK)
         if not encoding.name.startswith(("utf-16", "utf-32")):
-            if self._needed(fd, block):
+            if self.sieve.may_be_among(block, fd):
                 raise Binary
             return
         decoder = codecs.getincrementaldecoder(encoding.name)("replace")
@@ -289,19 +219,6 @@ class Search:
             yield number, lines[:-1] if lines.endswith("\n") else lines
             number += part.count("\n")
 
-    def _needed(self, fd: int, block: bytes) -> bool:
-        """Might these bytes, which are no text, hold what every hit needs? Else nobody need hear of the file."""
-        if not self._ascii or not self._needles:
-            return True
-        forms = [form for needle in self._needles for form in (needle, b"\0".join(bytes([c]) for c in needle))]
-        longest, carry = max(map(len, forms)), b""
-        while block:
-            data = carry + (block.lower() if self._ask.ignore_case else block)
-            if any(form in data for form in forms):
-                return True
-            carry, block = data[-longest:], os.read(fd, BLOCK)
-        return False
-
     def _whole(self, fd: int, first: bytes) -> Iterator[tuple[int, str]]:
         pieces, size = [first], len(first)
         while block := os.read(fd, BLOCK):
@@ -310,7 +227,7 @@ class Search:
             if size > _LONGEST_MULTILINE:
                 raise OSError(f"too large for a multi-line search (over {_LONGEST_MULTILINE >> 20} MB)")
         data = b"".join(pieces)
-        if data and (not self._needles or self._may_hold(data)):
+        if data and (not self.sieve.needles or self.sieve.may_hold(data)):
             yield 1, self._decoded(data, True)
 
     def _lines(self, texts: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str, int | None]]:
@@ -356,12 +273,22 @@ class Search:
                     done = number + i
 
 
-def names(read: Callable[[int], bytes]) -> Iterator[str]:
-    """The names in a stream, each ended by a NUL byte."""
+def folders(read: Callable[[int], bytes]) -> Iterator[tuple[str, list[str]]]:
+    """The names in a stream, each ended by a NUL byte: a folder and names in it, a few at a time."""
     carry = b""
     while block := read(BLOCK):
         *whole, carry = (carry + block).split(b"\0")
-        yield from (name.decode("utf-8", "surrogateescape") for name in whole)
+        folder = ""
+        names: list[str] = []
+        for rel in map(os.fsdecode, whole):
+            above, _, name = rel.rpartition("/")
+            if above != folder or len(names) >= AT_ONCE:
+                if names:
+                    yield folder, names
+                folder, names = above, []
+            names.append(name)
+        if names:
+            yield folder, names
 
 
 def main() -> int:
@@ -373,10 +300,20 @@ def main() -> int:
         out.write(json.dumps(record) + "\n")
         out.flush()  # what was found counts, should this process be ended
 
-    search, files, complete = Search(request, write), Files(request.root), True
-    for rel in names(source.read1):
+    search, files = Search(request, write), Files(request.root)
+    complete = all(_searched(search, files, *some, write) for some in folders(source.read1))
+    write(["end", complete])
+    return 0
+
+
+def _searched(
+    search: Search, files: Files, folder: str, names: list[str], write: Callable[[list[object]], None]
+) -> bool:
+    """Searches some files of a folder; False when the limit is reached."""
+    for name in search.sieve.suspects(files, folder, names) if len(names) > 1 else names:
+        rel = f"{folder}/{name}" if folder else name
         try:
-            fd, size = files.open(rel)
+            fd, size = files.open(folder, name)
             try:
                 search.file(rel, fd, size)
             finally:
@@ -384,9 +321,7 @@ def main() -> int:
         except Binary:
             write(["skip", rel, "binary"])
         except Full:
-            complete = False
-            break
+            return False
         except OSError as e:
             write(["skip", rel, e.strerror or str(e)])
-    write(["end", complete])
-    return 0
+    return True

@@ -10,7 +10,7 @@ from aicli.late import regex
 BLOCK = 64 * 1024
 _SUSPECT = regex(rb"\A(?:%PDF|\x89|\xff|GIF|PK|\x1f|BZ|\xfd)|[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]")
 _DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_FILE = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+FILE = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 class Files:
@@ -22,22 +22,22 @@ class Files:
         self._top = os.open(root, _DIRECTORY) if self._by_fd else -1
         self._folder, self._fd = "", self._top
 
-    def open(self, rel: str) -> tuple[int, int]:
+    def open(self, folder: str, name: str) -> tuple[int, int]:
         """A regular file's descriptor and its size. Raises OSError."""
         if not self._by_fd:
-            fd = os.open(os.path.join(self._root, rel), _FILE)
+            fd = os.open(os.path.join(self._root, folder, name), FILE)
         else:
-            folder, _, name = rel.rpartition("/")
-            if folder != self._folder:
-                self._enter(folder)
-            fd = os.open(name, _FILE, dir_fd=self._fd)
+            fd = os.open(name, FILE, dir_fd=self.enter(folder))
         status = os.fstat(fd)
         if status.st_mode & 0o170000 != 0o100000:
             os.close(fd)
             raise OSError("not a regular file")
         return fd, status.st_size
 
-    def _enter(self, folder: str) -> None:
+    def enter(self, folder: str) -> int:
+        """A folder's descriptor, good until the next call. Raises OSError."""
+        if folder == self._folder:
+            return self._fd
         if self._fd != self._top:
             os.close(self._fd)
         self._folder, self._fd = "", self._top
@@ -50,6 +50,7 @@ class Files:
                     os.close(fd)
             fd = below
         self._folder, self._fd = folder, fd
+        return fd
 
 
 class LineNumbers:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_TOKEN = re.compile(
+TOKEN = re.compile(
     r"""(?P<escape>\\[dDwWsSbB])
     |(?P<literal>\\[!-/:-@[-`{-~]|[\w \t"'#%&,/:;<=>@`~!-])
     |(?P<class>\[\^?(?:\\[dws\]\\^.*+?(){}|/$-]|[\w .,:;+*?()/=<>"'#%@!$|{}-])+\])
@@ -43,7 +43,7 @@ def translated(pattern: str) -> str:
     tokens: list[str] = []
     at = 0
     while at < len(pattern):
-        token = _TOKEN.match(pattern, at)
+        token = TOKEN.match(pattern, at)
         if token is None:
             return ""
         at = token.end()

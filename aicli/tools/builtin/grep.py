@@ -24,7 +24,7 @@ from aicli.workspace.prefilter import candidates
 from aicli.workspace.protected import is_secret
 from aicli.workspace.root import Workspace
 from aicli.workspace.search import TIME_LIMIT, BadPattern, Found, Line, request, search
-from aicli.workspace.searcher import Request
+from aicli.workspace.searchrequest import Request
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,29 @@
+"""What a search is asked for, as it goes from the program to its child."""
+
+from __future__ import annotations
+
+
+class Request:
+    """What to search for: fields by keyword, with these defaults. (No dataclass: its import costs as much as a search.)
+
+    `mode` is content, files or count. `needles` as in needles.py; `by_line` when the pattern may look past a line's
+    ends; `width` cuts a shown line; `ripgrep` that program's own path, "" for none; `translated` as in translate.py,
+    `shape` as in shape.py.
+    """
+
+    root = ""
+    pattern = ""
+    ignore_case = False
+    mode = "content"
+    context = 0
+    multiline = False
+    limit = 100
+    width = 400
+    needles: tuple[str, ...] = ()
+    by_line = False
+    ripgrep = ""
+    translated = ""
+    shape = ("", "")
+
+    def __init__(self, **fields: object) -> None:
+        self.__dict__.update(fields)
