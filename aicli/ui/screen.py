@@ -6,17 +6,15 @@ from collections.abc import Callable, Sequence
 
 from aicli.late import dataclass
 from aicli.ui.cells import Line, clusters
+from aicli.ui.differ import BLANK, Cell, Row, after_move, bare, doubtful, moved_cells, moved_rows, runs
 
 SYNC_ON, SYNC_OFF = "\x1b[?2026h", "\x1b[?2026l"
 ERASE = " \x1b[J\r"
 """Erases to the end of the screen. Never from its first cell: some terminals keep the old screen in the scrollback then."""
-GAP = 6  # unchanged cells between two changed runs that are cheaper to write than to jump over
-Cell = tuple[str, str] | None
-"""A cluster and its style; None is the second cell of a wide cluster."""
 
 
-def to_cells(line: Line) -> list[Cell]:
-    cells: list[Cell] = []
+def to_cells(line: Line) -> Row:
+    cells: Row = []
     for text, style in line:
         for cluster, cells_wide, own in clusters(text, style):
             if cells_wide == 0:
@@ -29,9 +27,9 @@ def to_cells(line: Line) -> list[Cell]:
     return cells
 
 
-def _doubtful(cluster: str) -> bool:
-    """Terminals disagree about the width of clusters made of several code points and of emoji."""
-    return len(cluster) > 1 or cluster >= "\U0001f000"
+def _number(count: int) -> str:
+    """As a parameter: one is what a terminal takes when there is none."""
+    return str(count) if count != 1 else ""
 
 
 @dataclass
@@ -57,19 +55,36 @@ class _Pen:
 
     def to_column(self, column: int) -> None:
         if column != self.column:
-            self.out.append("\r" if column == 0 else f"\x1b[{column + 1}G")
+            back = self.column - column if self.column >= 0 else 0
+            self.out.append("\r" if column == 0 else "\b" * back if 0 < back < 4 else f"\x1b[{column + 1}G")
             self.column = column
+
+    def over(self, cells: Sequence[Cell], column: int) -> None:
+        """To the column, over cells that already stand in this row: a few plain ones are shorter written than jumped."""
+        between = cells[self.column : column] if 0 <= self.column < column <= self.column + 3 else []
+        if between and len(between) == column - self.column and all(c and not c[1] and c[0].isascii() for c in between):
+            self.to_style("")
+            self.out.append("".join(c[0] for c in between if c))
+            self.column = column
+        self.to_column(column)
 
     def to_row(self, row: int, last: int) -> None:
         """Down goes by line feeds: they make rows that do not exist, or that a resize under way has taken away."""
         if row < self.row:
-            self.out.append(f"\x1b[{self.row - row}A")
+            self.out.append(f"\x1b[{_number(self.row - row)}A")
         elif row > self.row:
             if row > last:
                 self.to_style("")
-            self.out.append("\r" + "\n" * (row - self.row))
+            self.out.append(("\r" if self.column else "") + "\n" * (row - self.row))
             self.column = 0
         self.row = row
+
+    def move_rows(self, row: int, last: int, count: int, end: str) -> None:
+        """Puts in blank rows at `row` ("L") or takes rows out ("M"); what is below moves."""
+        self.to_style("")
+        self.to_row(row, last)
+        self.to_column(0)
+        self.out.append(f"\x1b[{_number(count)}{end}")
 
     def cells(self, cells: Sequence[Cell], start: int) -> None:
         """Writes `cells`, the first of which stands at column `start`."""
@@ -83,31 +98,7 @@ class _Pen:
             self.to_style(style)
             self.out.append(cluster)
             wide = offset + 1 < len(cells) and cells[offset + 1] is None
-            self.column = -1 if _doubtful(cluster) else start + offset + (2 if wide else 1)
-
-
-def _runs(old: Sequence[Cell], new: Sequence[Cell]) -> list[tuple[int, int]]:
-    """Column ranges of `new` that differ from `old`, near ones merged, whole clusters only."""
-    runs: list[tuple[int, int]] = []
-    i = 0
-    while i < len(new):
-        if i < len(old) and old[i] == new[i]:
-            i += 1
-            continue
-        start = i
-        while i < len(new) and not (i < len(old) and old[i] == new[i]):
-            i += 1
-        while start and (new[start] is None or (start < len(old) and old[start] is None)):
-            start -= 1
-        while start and new[start] is None:
-            start -= 1
-        while i < len(new) and new[i] is None:
-            i += 1
-        if runs and start - runs[-1][1] <= GAP:
-            runs[-1] = (runs[-1][0], i)
-        else:
-            runs.append((start, i))
-    return runs
+            self.column = -1 if doubtful(cluster) else start + offset + (2 if wide else 1)
 
 
 class Screen:
@@ -123,7 +114,7 @@ class Screen:
         self.columns, self.rows = columns, rows
         self.colour = colour
         self.reflows = reflows
-        self._live: list[list[Cell]] = [[]]
+        self._live: list[Row] = [[]]
         self._row = self._column = 0
         self._shown_cursor = True
 
@@ -147,7 +138,6 @@ class Screen:
 
         `caret` is (row in `live`, column); without it the cursor is hidden at the end. `tail` is raw: a bell or a title.
         """
-        limit = self.width
         lines = [*settled, *(live or [()])]
         base = len(settled)
         pen = _Pen(self.colour, self._row, self._column)
@@ -156,43 +146,74 @@ class Screen:
             self._shown_cursor = False
         if settled:
             self._erase(pen)
-        last = len(self._live) - 1
-        fresh: list[list[Cell]] = []
-        for i, line in enumerate(lines):
-            cells = to_cells(line)
-            if len(cells) > limit:
-                cells = _clip(cells, limit)
-            old = self._live[i] if i < len(self._live) else []
+        rows = [_clip(to_cells(line), self.width) for line in lines]
+        old = self._move_rows(pen, rows)
+        last = len(old) - 1
+        for i, cells in enumerate(rows):
             if i > last:
                 pen.to_row(i, last)
                 last = i
-            if cells != old:
-                for start, end in _runs(old, cells):
-                    pen.to_row(i, last)
-                    pen.cells(cells[start:end], start)
-                if len(old) > len(cells):
-                    pen.to_row(i, last)
-                    pen.to_style("")
-                    pen.to_column(len(cells))
-                    pen.out.append("\x1b[K")
-            if i >= base:
-                fresh.append(cells)
-        if len(self._live) > len(lines):
+            self._row_changes(pen, (i, last), old[i] if i < len(old) else [], cells)
+        if any(old[len(rows) :]):
             pen.to_style("")
-            pen.to_row(len(lines), last)
+            pen.to_row(len(rows), last)
             pen.to_column(0)
             pen.out.append("\x1b[J")
-        row, column = (base + caret[0], caret[1]) if caret else (len(lines) - 1, 0)
+        row, column = (min(base + caret[0], len(rows) - 1), caret[1]) if caret else (len(rows) - 1, 0)
         pen.to_style("")
-        pen.to_row(min(row, len(lines) - 1), last)
-        pen.to_column(min(column, limit))
+        pen.to_row(row, last)
+        pen.over(rows[row], min(column, self.width))
         if (caret or not live) and not self._shown_cursor:
             pen.out.append("\x1b[?25h")
             self._shown_cursor = True
-        self._live, self._row, self._column = fresh, pen.row - base, pen.column
+        self._live, self._row, self._column = rows[base:], pen.row - base, pen.column
         text = "".join(pen.out) + tail
         if text:
             self._write(f"{SYNC_ON}{text}{SYNC_OFF}")
+
+    def _move_rows(self, pen: _Pen, new: Sequence[Row]) -> list[Row]:
+        """Takes out and puts in whole rows, so that what only moved is not written again. The rows as they stand then."""
+        rows = list(self._live)
+        out, into = moved_rows(rows, new)
+        if not out and not into:
+            return rows
+        last = len(rows) - 1
+        for row, count in reversed(out):
+            pen.move_rows(row, last, count, "M")
+            del rows[row : row + count]
+            rows += [[] for _ in range(count)]
+        more = sum(count for _, count in into) - sum(count for _, count in out)
+        if more > 0:
+            pen.to_row(last + more, last)
+            rows += [[] for _ in range(more)]
+            last += more
+        for row, count in into:
+            if any(rows[row:]):
+                pen.move_rows(row, last, count, "L")
+                del rows[len(rows) - count :]
+                rows[row:row] = [[] for _ in range(count)]
+        return rows
+
+    def _row_changes(self, pen: _Pen, place: tuple[int, int], old: Row, new: Row) -> None:
+        """Writes what differs in one row; `place` is (row, last row there is)."""
+        if old == new:
+            return
+        moved = moved_cells(old, new)
+        if moved:
+            at, cells = moved
+            pen.to_row(*place)
+            pen.to_style("")
+            pen.to_column(at)
+            pen.out.append(f"\x1b[{_number(abs(cells))}{'@' if cells > 0 else 'P'}")
+            old = after_move(old, at, cells)
+        for start, end in runs([*old, *[BLANK] * (len(new) - len(old))], new):
+            pen.to_row(*place)
+            pen.cells(new[start:end], start)
+        if bare(old) > len(new):
+            pen.to_row(*place)
+            pen.to_style("")
+            pen.to_column(len(new))
+            pen.out.append("\x1b[K")
 
     def _erase(self, pen: _Pen) -> None:
         """What settles is never a change of what stands there: a resize under way may have moved it."""
@@ -229,8 +250,10 @@ class Screen:
             self._shown_cursor = True
 
 
-def _clip(cells: list[Cell], limit: int) -> list[Cell]:
+def _clip(cells: Row, limit: int) -> Row:
+    if len(cells) <= limit:
+        return cells
     kept = cells[:limit]
-    if limit < len(cells) and cells[limit] is None and kept:
-        kept[-1] = (" ", "")
+    if cells[limit] is None:
+        kept[-1] = BLANK
     return kept

@@ -17,6 +17,18 @@ from pathlib import Path
 import pyte
 
 
+class Emulator(pyte.HistoryScreen):
+    """pyte, but rows taken out leave nothing behind: where nothing was ever written below, it forgot to move that up."""
+
+    def __init__(self, columns: int, rows: int) -> None:
+        super().__init__(columns, rows, history=100_000, ratio=0.001)
+
+    def delete_lines(self, count: int | None = None) -> None:
+        for y in range(self.lines):
+            self.buffer[y]  # a row exists once it is looked at
+        super().delete_lines(count)
+
+
 class Tty:
     """Runs `argv` in a pty. `raw` holds every byte written; `writes` the chunks as they were read."""
 
@@ -31,7 +43,7 @@ class Tty:
         typed: str = "",
     ) -> None:
         self.columns, self.rows = columns, rows
-        self.screen = pyte.HistoryScreen(columns, rows, history=100_000, ratio=0.001)
+        self.screen = Emulator(columns, rows)
         self.stream = pyte.ByteStream(self.screen)
         self.raw = b""
         self.exit_code: int | None = None

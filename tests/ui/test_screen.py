@@ -5,16 +5,21 @@ from __future__ import annotations
 import random
 
 import pyte
+import pytest
 
+from aicli.ui.buffer import items_of
 from aicli.ui.cells import Line, plain
+from aicli.ui.keys import Key
+from aicli.ui.line_editor import LineEditor
 from aicli.ui.screen import SYNC_OFF, SYNC_ON, Screen
-from tests.support.counts import count
+from tests.support.counts import count, some
+from tests.support.screen import Emulator
 
 
 class Shown:
     def __init__(self, columns: int = 40, rows: int = 12) -> None:
         self.writes: list[str] = []
-        self.pyte = pyte.HistoryScreen(columns, rows, history=100_000, ratio=0.001)
+        self.pyte = Emulator(columns, rows)
         self.stream = pyte.Stream(self.pyte)
         self.screen = Screen(self.write, columns, rows, reflows=False)
 
@@ -69,6 +74,43 @@ def test_an_unchanged_frame_writes_nothing() -> None:
     before = len(shown.writes)
     shown.screen.frame([], [line("b"), line("› ")], (1, 2))
     assert len(shown.writes) == before
+
+
+TYPED = "why does it 为什么会这样，round wrongly？ See src/cart.py — é and ⚠️, 购物车（cart）: 10.07 != 10.08; " * 8
+FOOTER: Line = ((" ask · 19% · 38 s", "2"), ("        /help", "2"))
+
+
+def bare(row: str) -> str:
+    """Without what terminals disagree about: pyte has another idea of a sign made of two code points."""
+    return row.replace(" ", "").replace("\N{VARIATION SELECTOR-16}", "")
+
+
+@pytest.mark.parametrize("columns", some([40, 80, 100], 2))
+def test_a_key_costs_at_most_sixty_bytes_wherever_it_falls(columns: int) -> None:
+    """At the end of a row, at the last row there is room for, in the middle of a line, and taken back again."""
+    shown, editor = Shown(columns, 24), LineEditor()
+
+    def press(key: Key) -> int:
+        before = len(shown.writes)
+        editor.key(key)
+        lines, caret = editor.view(shown.screen.width, 9)
+        shown.screen.frame([], [*lines, FOOTER], caret)
+        assert len(shown.writes) <= before + 1
+        return sum(len(text.replace("\n", "\r\n").encode()) for text in shown.writes[before:])
+
+    press(Key("char", " "))
+    for char in items_of(TYPED):
+        assert press(Key("char", str(char))) <= 60, char
+    lines, caret = editor.view(shown.screen.width, 9)
+    want = [bare(plain(row)) for row in [*lines, FOOTER]]
+    assert [bare(row) for row in shown.lines if row] == want
+    assert (shown.pyte.cursor.x, shown.pyte.cursor.hidden) == (caret[1], False)
+    editor.clear()
+    for char in "What is behind 你好 moves" + "x" * (columns - 40):
+        press(Key("char", char))
+    for key in [Key("ctrl-a"), *(Key("char", c) for c in "ab好, "), *[Key("backspace")] * 3, Key("delete")]:
+        assert press(key) <= 60, key
+    assert plain(editor.view(columns, 9)[0][0]).rstrip() in shown.lines
 
 
 def test_spinner_and_seconds_cost_few_bytes() -> None:
