@@ -8,16 +8,80 @@ import typer
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
+# Each script hands over the line up to the caret and shows what comes back: one candidate a line.
+SCRIPTS = {
+    "bash": r"""_aicli() {
+    local one
+    COMPREPLY=()
+    while IFS= read -r one; do COMPREPLY+=("$one"); done \
+        < <("$1" completion bash --line "${COMP_LINE:0:COMP_POINT}" 2>/dev/null)
+    if [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *[:/] ]]; then compopt -o nospace 2>/dev/null; fi
+}
+complete -o default -F _aicli aicli
+""",
+    "zsh": r"""#compdef aicli
+_aicli() {
+    local -a whole open
+    local one
+    for one in "${(@f)$("${words[1]}" completion zsh --line "${(j: :)words[1,CURRENT-1]} $PREFIX" 2>/dev/null)}"; do
+        [[ -z $one ]] && continue
+        if [[ ${one%%:[^:]#} == *[:/] ]]; then open+=("$one"); else whole+=("$one"); fi
+    done
+    if (( $#whole + $#open == 0 )); then _files; return; fi
+    _describe aicli whole -- open -S ''
+}
+if [[ $funcstack[1] == _aicli ]]; then _aicli "$@"; else compdef _aicli aicli; fi
+""",
+    "fish": r"""function __aicli_complete
+    set -l found (aicli completion fish --line (commandline -cp | string collect) 2>/dev/null)
+    if test (count $found) -gt 0
+        printf '%s\n' $found
+    else
+        __fish_complete_path (commandline -ct)
+    end
+end
+complete -c aicli -f -a '(__aicli_complete)'
+""",
+    "powershell": r"""Register-ArgumentCompleter -Native -CommandName aicli -ScriptBlock {
+    param($word, $ast, $caret)
+    $line = $ast.ToString().PadRight($caret).Substring(0, $caret)
+    aicli completion powershell --line $line 2>$null | ForEach-Object {
+        $value, $help = $_ -split "`t", 2
+        $about = if ($help) { $help } else { $value }
+        [System.Management.Automation.CompletionResult]::new($value, $value, 'ParameterValue', $about)
+    }
+}
+""",
+}
+
 
 @app.command()
-def completion(shell: Annotated[str, typer.Argument(metavar="bash|zsh|fish|powershell")] = "bash") -> int:
+def completion(
+    shell: Annotated[str, typer.Argument(metavar="bash|zsh|fish|powershell")] = "bash",
+    line: Annotated[str | None, typer.Option(hidden=True)] = None,
+) -> int:
     """Print the completion script of a shell, for example: eval "$(aicli completion bash)"."""
-    from typer.completion import get_completion_script  # type: ignore[attr-defined]
-
     from aicli.errors import UsageError
     from aicli.ui.console import Console
 
-    if shell not in ("bash", "zsh", "fish", "powershell"):
+    if shell not in SCRIPTS:
         raise UsageError(f"no completion for {shell!r}: bash, zsh, fish or powershell")
-    Console().out_text(get_completion_script(prog_name="aicli", complete_var="_AICLI_COMPLETE", shell=shell))
+    if line is None:
+        Console().out_text(SCRIPTS[shell])
+        return 0
+    from aicli.commands._complete import candidates
+
+    current, found = candidates(line)
+    rows = [_row(shell, current, value, " ".join(about.split())[:100]) for value, about in found]
+    if rows:
+        Console().out_text("\n".join(dict.fromkeys(rows)))
     return 0
+
+
+def _row(shell: str, current: str, value: str, about: str) -> str:
+    """One candidate as its shell wants it. bash takes a word to begin behind its last colon or equals sign."""
+    if shell == "bash":
+        return value[max(current.rfind(":"), current.rfind("=")) + 1 :]
+    if shell == "zsh":
+        return value.replace("\\", "\\\\").replace(":", "\\:") + (f":{about}" if about else "")
+    return f"{value}\t{about}" if about else value

@@ -1,0 +1,244 @@
+"""Completion: what could come next, and real shells that take their script and complete with it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from aicli import paths
+from aicli.commands._complete import candidates
+from aicli.commands.completion import SCRIPTS
+from aicli.errors import UsageError
+from tests.support.screen import Tty
+
+ROOT = Path(__file__).parents[2]
+
+
+def offered(line: str) -> list[str]:
+    return [value for value, _ in candidates(line)[1]]
+
+
+@pytest.mark.parametrize(
+    ("line", "some"),
+    [
+        ("aicli ", ["chat", "agent", "config", "sessions"]),
+        ("aicli agent ", ["list", "show", "run", "interactive"]),
+        ("aicli agent run ", ["general", "explore", "plan", "code"]),
+        ("aicli agent interactive ex", ["explore"]),
+        ("aicli chat --agent pl", ["plan"]),
+        ("aicli agent run --permission-mode ", ["plan", "default", "accept-edits", "dont-ask", "bypass"]),
+        ("aicli prompt --output-format ", ["text", "json", "stream-json"]),
+        ("aicli prompt --output-format=js", ["--output-format=json"]),
+        ("aicli prompt --tools ", ["read", "all", "none"]),
+        ("aicli config set ", ["models.fast", "permissions.mode", "ui.language"]),
+        ("aicli config get ui.la", ["ui.language"]),
+        ("aicli config set sandbox.mode ", ["auto", "required", "off"]),
+        ("aicli config set ui.plain ", ["true", "false"]),
+        ("aicli config set permissions.mode acc", ["accept-edits"]),
+        ("aicli config set models.fast olla", ["ollama:"]),
+        ("aicli chat --model ", ["fast", "thinking", "ollama:", "anthropic:"]),
+        ("aicli tools rea", ["read_file", "read_many_files"]),
+        ("aicli plan ", ["enter", "list", "show", "exit"]),
+        ("aicli completion ", ["bash", "zsh", "fish", "powershell"]),
+        ("aicli doctor --m", ["--model"]),
+        ("aicli --v", ["--version"]),
+    ],
+)
+def test_what_could_come_next(line: str, some: list[str]) -> None:
+    found = offered(line)
+    assert set(some) <= set(found), found
+    assert all(value.startswith(line.rpartition(" ")[2]) for value in found)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "aicli agent run general ",
+        "aicli agent run --output ",
+        "aicli menu ",
+        "aicli prompt hel",
+        "aicli agent run x -- --",
+    ],
+)
+def test_where_anything_may_come_nothing_is_offered(line: str) -> None:
+    """The shell then offers files."""
+    assert offered(line) == []
+
+
+def test_hidden_things_are_not_offered() -> None:
+    assert "menu" not in offered("aicli ") and "info" not in offered("aicli agent ")
+    assert "--continuous" not in offered("aicli chat --")
+
+
+def test_an_open_quote_and_blanks_are_read_as_a_shell_reads_them() -> None:
+    assert offered("aicli  agent   run 'exp") == ["explore"]
+    assert offered('aicli prompt --prompt "two words" --output-format ') == ["text", "json", "stream-json"]
+    assert offered(r"aicli prompt -p a\ b --output-format t") == ["text"]
+
+
+def test_folders_where_a_folder_is_wanted() -> None:
+    Path("项目").mkdir()
+    Path("file.txt").touch()
+    assert offered("aicli chat --cwd ") == ["项目/"]
+
+
+def test_own_agents_plans_and_kept_sessions() -> None:
+    own = paths.config_folder() / "agents"
+    own.mkdir(parents=True)
+    (own / "reviewer.md").write_text('+++\ndescription = "Reviews."\n+++\nReview.\n')
+    assert ("reviewer", "Reviews.") in candidates("aicli agent run re")[1]
+    plans = paths.project_folder(Path.cwd()) / "plans"
+    plans.mkdir(parents=True)
+    (plans / "20300101-000000-问候.md").write_text("# Plan: 问候\n")
+    assert candidates("aicli plan show ")[1] == [("20300101-000000-问候", "问候")]
+
+
+def test_kept_sessions_with_what_was_asked() -> None:
+    assert offered("aicli chat --resume ") == []
+    subprocess.run(
+        [sys.executable, "-m", "aicli", "prompt", "--session-id", "tea-talk", "-q", "is tea 茶 good?"],
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "AICLI_MODELS__FAST": "openai:m",
+            "AICLI_BASE_URL": "http://127.0.0.1:9",
+        },
+        capture_output=True,
+        check=False,
+    )
+    assert candidates("aicli sessions show ")[1] == [("tea-talk", "is tea 茶 good?")]
+    assert offered("aicli replay t") == offered("aicli chat -r ") == ["tea-talk"]
+
+
+def test_an_unknown_shell() -> None:
+    from aicli.commands.completion import completion
+
+    with pytest.raises(UsageError, match="tcsh"):
+        completion("tcsh")
+
+
+def test_commands_and_options_load_nothing_heavy() -> None:
+    code = (
+        "import sys\nfrom aicli.commands._complete import candidates\n"
+        "assert candidates('aicli ag')[1] and candidates('aicli agent run --mo')[1]\n"
+        "assert candidates('aicli prompt --output-format ')[1]\n"
+        "print([m for m in ('pydantic', 'asyncio', 'httpx', 'rich', 'prompt_toolkit') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+# -- real shells
+
+
+@pytest.fixture
+def shell_env(tmp_path: Path) -> Iterator[dict[str, str]]:
+    """An environment in which `aicli` is this program."""
+    program = tmp_path / "bin" / "aicli"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m aicli "$@"\n')
+    program.chmod(0o755)
+    yield {
+        **os.environ,
+        "PATH": f"{program.parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "PS1": "> ",
+        "PROMPT": "> ",
+        "ZDOTDIR": str(tmp_path),
+    }
+
+
+def needs(shell: str) -> None:
+    if not shutil.which(shell):
+        pytest.skip(f"{shell} is not installed: its completion script was not tried")
+
+
+def bash(env: dict[str, str], *lines: str) -> list[list[str]]:
+    """COMPREPLY for each line, by the function that the script made known to bash."""
+    script = 'eval "$(aicli completion bash)"\ncomplete -p aicli >&2\n'
+    script += 'try() { COMP_LINE=$1; COMP_POINT=${#1}; _aicli aicli; printf "%s\\n" "${COMPREPLY[@]}" --; }\n'
+    script += "".join(f"try '{line}'\n" for line in lines)
+    done = subprocess.run(["bash", "--norc", "-c", script], env=env, capture_output=True, text=True, check=True)
+    assert "-F _aicli aicli" in done.stderr
+    return [part.split() for part in done.stdout.split("--\n")[:-1]]
+
+
+def test_bash_sources_its_script_and_completes(shell_env: dict[str, str]) -> None:
+    agents, mode, models, none = bash(
+        shell_env,
+        "aicli agent run ",
+        "aicli chat --permission-mode=b",
+        "aicli chat --model anthropic:claude-h",
+        "aicli agent run general ",
+    )
+    assert {"general", "explore"} <= set(agents)
+    assert mode == ["bypass"]
+    assert models == ["claude-haiku-4-5"]  # bash has taken the part before the colon for a word of its own
+    assert none == []
+
+
+def typed(shell: list[str], env: dict[str, str], tmp_path: Path, begin: str, steps: list[tuple[str, str]]) -> None:
+    """Keys in a real interactive shell, and what its line must become."""
+    with Tty(shell, env=env, columns=100, cwd=tmp_path) as tty:
+        tty.send(begin + "\n")
+        tty.until(lambda: "\nready-to-go\n> " in tty.text + " ")
+        for keys, line in steps:
+            tty.send("\x15" + keys)
+            tty.until(lambda line=line: any(row.endswith(f"> {line}") for row in tty.lines))  # type: ignore[misc]
+        tty.send("\x15exit\n")
+        tty.wait()
+
+
+STEPS = [
+    ("aicli ag\tru\tex\t", "aicli agent run explore"),
+    ("aicli chat --model anthropic:claude-h\t", "aicli chat --model anthropic:claude-haiku-4-5"),
+    ("aicli config get ui.lan\t", "aicli config get ui.language"),
+]
+
+
+def test_a_person_at_bash_completes_with_tab(shell_env: dict[str, str], tmp_path: Path) -> None:
+    begin = 'eval "$(aicli completion bash)"; echo ready-"to"-go'
+    typed(["bash", "--norc", "--noprofile", "-i"], shell_env, tmp_path, begin, STEPS)
+
+
+def test_a_person_at_zsh_completes_with_tab(shell_env: dict[str, str], tmp_path: Path) -> None:
+    needs("zsh")
+    begin = 'autoload -Uz compinit; compinit -D -u; eval "$(aicli completion zsh)"; echo ready-"to"-go'
+    typed(["zsh", "-f", "-i"], shell_env, tmp_path, begin, STEPS)
+
+
+def test_fish_completes(shell_env: dict[str, str]) -> None:
+    needs("fish")
+    (Path.cwd() / "notes.md").touch()
+    script = (
+        "aicli completion fish | source; complete -C 'aicli agent run '; echo ===; complete -C 'aicli chat --sandbox=r'"
+    )
+    script += "; echo ===; complete -C 'aicli prompt not'"
+    done = subprocess.run(
+        ["fish", "--no-config", "-c", script], env=shell_env, capture_output=True, text=True, check=True
+    )
+    agents, sandbox, files = (part.split("\n") for part in done.stdout.split("===\n", 2))
+    assert any(row.startswith("explore\tAnswers") for row in agents)
+    assert sandbox[0] == "--sandbox=required"
+    assert files[0] == "notes.md"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_scripts_are_good_syntax(shell: str) -> None:
+    needs(shell)
+    subprocess.run([shell, "-n"], input=SCRIPTS[shell], text=True, check=True)
+
+
+def test_it_is_quick(shell_env: dict[str, str]) -> None:
+    began = time.monotonic()
+    subprocess.run(
+        ["aicli", "completion", "bash", "--line", "aicli ag"], env=shell_env, check=True, capture_output=True
+    )
+    assert time.monotonic() - began < 3
