@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from aicli import paths
-from aicli.cli import run
 
 
 def test_agent_list_shows_the_four(aicli: Callable) -> None:
