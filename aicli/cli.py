@@ -22,8 +22,20 @@ HIDDEN = {"menu"}
 _FIRST = ("chat", "agent", "prompt", "plan")
 
 
+class Spoken(typer.Context):
+    """Writes its help in the person's language, which is found out when help is wanted."""
+
+    def make_formatter(self) -> Any:
+        language = import_module("aicli.ui.language").spoken()
+        if language == "en":
+            return super().make_formatter()
+        return import_module("aicli.ui.help_page").HelpPage(language)
+
+
 class CommandFolder(TyperGroup):
     """One file a command; its help line is the first line of the file's docstring, read without importing it."""
+
+    context_class = Spoken
 
     def list_commands(self, ctx: Any) -> list[str]:
         names = {f.stem for f in COMMANDS.glob("*.py") if not f.stem.startswith("_")} - HIDDEN
@@ -55,6 +67,7 @@ class CommandFolder(TyperGroup):
 
 def unconverted(command: Any) -> None:
     """Flags that were not given keep their default as it is: the converters of forty flags take longer than the rest."""
+    command.context_class = Spoken
     for sub in getattr(command, "commands", {}).values():
         unconverted(sub)
     for param in command.params:
@@ -112,15 +125,13 @@ def _bare() -> int:
 def run(args: Sequence[str]) -> int:
     """Runs one command line; returns its exit code. One line on stderr for any error, a traceback only with --debug."""
     debug = "--debug" in args or os.environ.get("AICLI_DEBUG") == "1"
-    if "_AICLI_COMPLETE" in os.environ:
-        import_module("typer.completion").completion_init()  # a shell asks what could come next
     try:
         result = get_command(app).main(list(args), prog_name="aicli", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except AicliError as e:
         if debug:
             raise
-        complain(e.line)
+        complain(line_of(str(e), e.hint))
         return e.exit_code
     except KeyboardInterrupt:
         return 130
@@ -135,7 +146,7 @@ def run(args: Sequence[str]) -> int:
             return 130
         if debug:
             raise
-        complain(f"{type(e).__name__}: {e}. This is a fault of aicli; --debug shows where")
+        complain(line_of(f"{type(e).__name__}: {e}", "This is a fault of aicli; --debug shows where"))
         return 1
 
 
@@ -146,7 +157,15 @@ def _explain(error: Any) -> None:
         return
     place = getattr(getattr(error, "ctx", None), "command_path", "aicli")
     said = error.format_message().rstrip()
-    complain(f"{said}{'' if said.endswith(('.', '?')) else '.'} Try {place} --help")
+    complain(line_of(said, f"Try {place} --help"))
+
+
+def line_of(message: str, hint: str) -> str:
+    """An error and what to do about it, in the person's language."""
+    language = import_module("aicli.ui.language").spoken()
+    if language != "en":
+        return str(import_module("aicli.ui.translate").error_line(message, hint, language))
+    return f"{message}{'' if message.endswith(('.', '?')) else '.'} {hint}" if hint else message
 
 
 def complain(text: str) -> None:

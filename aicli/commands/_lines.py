@@ -16,6 +16,7 @@ from aicli.content.events import AgentEvent, RunFinished
 from aicli.content.run_result import ResultFold
 from aicli.errors import AicliError
 from aicli.tools.host import Approval, ApprovalRequest, HeadlessHost, Host, Question
+from aicli.ui.cells import pad_right
 from aicli.ui.console import Console, ReaderGone, is_terminal
 from aicli.ui.interrupts import Interrupts
 from aicli.ui.plain import PlainRenderer
@@ -83,9 +84,8 @@ class LineHost:
         words = self._words
         shown = request.call.args.get("command") or getattr(request.preview, "diff", "") or str(request.call.args)
         self._lines.forget()
-        self._console.complain(
-            f"ask   {request.title}\n{shown}\n{words('approval.because', why=words.reason(request.why))}"
-        )
+        head = f"{pad_right(words('plain.ask'), 5)} {words.title(request.title)}"
+        self._console.complain(f"{head}\n{shown}\n{words('approval.because', why=words.said(request.why))}")
         while True:
             rule = f", s {words('approval.session', rule=request.rule)}" if request.rule else ""
             self._console.complain(f"y {words('approval.once')}{rule}, n {words('approval.no')}: ")
@@ -103,7 +103,7 @@ class LineHost:
     async def ask(self, question: Question) -> str | None:
         self._lines.forget()
         choices = "".join(f"\n{n} {c}" for n, c in enumerate(question.choices, 1))
-        self._console.complain(f"ask   {question.text}{choices}")
+        self._console.complain(f"{pad_right(self._words('plain.ask'), 5)} {question.text}{choices}")
         said = await self._lines.line()
         if said and said.strip().isdigit() and 1 <= int(said) <= len(question.choices):
             return question.choices[int(said) - 1]
@@ -214,7 +214,7 @@ class _Talk:
             models = await session.agent.models()
             self.console.complain(models[0].info.id)
         except AicliError as error:
-            self.console.error(error.line)
+            self.console.error(self.words.error(str(error), error.hint))
 
     async def _turn(self, session: Session, text: str, show: PlainRenderer) -> int:
         finished: RunFinished | None = None
@@ -231,7 +231,7 @@ class _Talk:
                 await self._choose(session, text)
             await session.agent.run(expand(text, session), on_event=event)
         except AicliError as error:
-            self.console.error(error.line)
+            self.console.error(self.words.error(str(error), error.hint))
             return error.exit_code
         self.interrupts.done()
         if finished is None:
@@ -239,8 +239,7 @@ class _Talk:
         if finished.text:
             self.console.out_text(finished.text)
         if finished.error is not None:
-            hint = f" {finished.error.hint}" if finished.error.hint else ""
-            self.console.error(finished.error.message + hint)
+            self.console.error(self.words.error(finished.error.message, finished.error.hint))
         return finished.exit_code
 
     async def _choose(self, session: Session, text: str) -> None:
@@ -248,4 +247,4 @@ class _Talk:
         if role != session.agent.role:
             await session.use_model(role)
         models = await session.agent.models()
-        self.console.err(f"model {models[0].info.id} ({role})")
+        self.console.err(self.words.said(f"model {models[0].info.id} ({role})"))

@@ -18,8 +18,10 @@ from aicli.content.run_result import ResultFold, RunResult
 from aicli.errors import AicliError, InputError
 from aicli.safety.secrets import all_secrets
 from aicli.ui.console import Console, ReaderGone
+from aicli.ui.language import spoken
 from aicli.ui.plain import PlainRenderer, closing
 from aicli.ui.stream_json import StreamJson, line, result_object
+from aicli.ui.words import Words
 
 
 class Output:
@@ -44,12 +46,14 @@ class Output:
         self._sandbox = ""
         self._gone = False
         self._done = False
+        self._code: int | None = None
         self._inited = False
         self._shown = False
         self._file: AnswerFile | None = None
         self._stream = StreamJson(self._json, partials=flags.include_partial_messages)
         progress = progress and self.format == "text" and not flags.quiet
-        self._plain = PlainRenderer(self.console.err, progress=progress, verbose=flags.verbose)
+        self.words = Words(spoken())
+        self._plain = PlainRenderer(self.console.err, progress=progress, verbose=flags.verbose, words=self.words)
 
     def open_file(self) -> None:
         """The file of `-o`, before anything is spent. Raises InputError."""
@@ -103,18 +107,17 @@ class Output:
                     self._file.write(answer)
             except InputError as e:
                 result = _with_error(result, e.subtype, e.exit_code, str(e)) if result.exit_code == 0 else result
+        self._code = result.exit_code
         try:
             self._say(result, answer)
         except ReaderGone:
             self._gone = True
         except InputError as e:
-            self.console.error(e.line)
+            self.console.error(self.words.error(str(e), e.hint))
             return result.exit_code or e.exit_code
         self._close_file()
         if result.error is not None and not (self._shown and result is ended):
-            self.console.error(
-                ". ".join(part.rstrip(".") for part in (result.error.message, result.error.hint) if part)
-            )
+            self.console.error(self.words.error(result.error.message.rstrip("."), result.error.hint.rstrip(".")))
         return 0 if self._gone else result.exit_code
 
     def _say(self, result: RunResult, answer: str | None) -> None:
@@ -128,7 +131,7 @@ class Output:
         if self._shown:
             return
         if result.turns and (self._plain_progress or self.flags.verbose):
-            self.console.err(closing(result))
+            self.console.err(closing(result, self.words))
         if answer is not None:
             self.console.out_text(answer)
 
@@ -156,6 +159,12 @@ class Output:
         """The same for a run that a signal ended before the agent could say so."""
         info = ErrorInfo(type="cancelled", message="cancelled")
         return self.finish(self._cut("cancelled", code, info))
+
+    def last_words(self, code: int) -> int:
+        """For a run whose end takes too long after a signal: says its result if nothing did yet; returns the exit code."""
+        if not self._done:
+            return self.cancelled(code)
+        return code if self._code is None else self._code
 
     def _cut(self, reason: str, code: int, error: ErrorInfo) -> RunResult:
         so_far = self._fold.result(time.monotonic() - self._began)

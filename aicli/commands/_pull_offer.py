@@ -12,6 +12,7 @@ from aicli.runtime import RunOptions, Session
 from aicli.settings_load import Loaded
 from aicli.tools.host import Host
 from aicli.ui.console import Console, is_terminal
+from aicli.ui.translate import said
 
 
 async def built(loaded: Loaded, host: Host, options: RunOptions) -> Session:
@@ -37,6 +38,6 @@ def _wanted() -> bool:
 
     if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
         return False
-    sys.stderr.write(f"No model is set up. Fetch the embedded one now ({pinned().gigabytes})? [y/N] ")
+    sys.stderr.write(said(f"No model is set up. Fetch the embedded one now ({pinned().gigabytes})? [y/N] "))
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes", "是", "好")

@@ -27,11 +27,13 @@ def replay(
     from aicli.content.run_result import ResultFold
     from aicli.sessions.store import SessionStore, when
     from aicli.ui.console import Console
+    from aicli.ui.language import spoken
     from aicli.ui.plain import PlainRenderer, closing
     from aicli.ui.stream_json import StreamJson, line, result_object
+    from aicli.ui.words import Words
 
-    console = Console()
-    plain = PlainRenderer(console.out_text, verbose=verbose)
+    console, words = Console(), Words(spoken())
+    plain = PlainRenderer(console.out_text, verbose=verbose, words=words)
     stream = StreamJson(lambda value: console.out_exact(line(value)))
     before = None
     started = None
@@ -52,5 +54,5 @@ def replay(
             if as_json:
                 console.out_exact(line(result_object(result)))
             else:
-                console.out_text(closing(result) + (f"\n{result.text}" if result.text else ""))
+                console.out_text(closing(result, words) + (f"\n{result.text}" if result.text else ""))
     return 0

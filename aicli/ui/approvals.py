@@ -260,7 +260,7 @@ class ApprovalPanel:
 
     def _head(self, pending: Pending, columns: int) -> Line:
         request = pending.request
-        verb, subject = split_title(request.call.name, request.title)
+        verb, subject = split_title(request.call.name, self.words.title(request.title))
         if pending.command is not None:
             verb, subject = request.call.name, ""
         change = request.preview
@@ -310,10 +310,10 @@ class ApprovalPanel:
         if request.kind == "execute":
             where.append(self.words("approval.network_on" if request.network else "approval.network_off"))
             if request.sandbox and request.sandbox != "full":
-                where.append(self.words("approval.sandbox", state=request.sandbox))
+                where.append(self.words("approval.sandbox", state=self.words.said(request.sandbox)))
         lines = [cut((("  " + " · ".join(where), DIM),), columns)] if where else []
         if request.why:
-            why = self.words("approval.because", why=spelled(self.words.reason(request.why)))
+            why = self.words("approval.because", why=spelled(self.words.said(request.why)))
             lines.append(cut((("  " + why, DIM),), columns))
         if self.mode == "where":
             some = " · ".join(map(spelled, request.covers[:3]))

@@ -39,10 +39,9 @@ class CallView:
     _count: int = 0
 
     @classmethod
-    def of(cls, event: ToolStarted, now: float) -> CallView:
-        return cls(
-            event.tool or event.call.name, event.title, began=now, running=True, asks=event.kind == "communicate"
-        )
+    def of(cls, event: ToolStarted, now: float, words: Words) -> CallView:
+        name, title = event.tool or event.call.name, words.title(event.title)
+        return cls(name, title, began=now, running=True, asks=event.kind == "communicate")
 
     def output(self, text: str) -> None:
         """A piece of what the tool prints; the last lines are kept."""

@@ -134,9 +134,9 @@ class ChatScreen:
 
     def error(self, text: str, hint: str = "") -> None:
         columns = self.stage.screen.width
-        lines = wrap(((sanitise(text), ""),), columns, first=(("✗ ", "1;" + RED),), rest=(("  ", ""),))
+        lines = wrap(((sanitise(self.words.said(text)), ""),), columns, first=(("✗ ", "1;" + RED),), rest=(("  ", ""),))
         if hint:
-            lines += wrap(((sanitise(hint), DIM),), columns, first=(("  ", ""),), rest=(("  ", ""),))
+            lines += wrap(((sanitise(self.words.said(hint)), DIM),), columns, first=(("  ", ""),), rest=(("  ", ""),))
         self.stage.print(lines)
 
     def raw(self, text: str) -> None:

@@ -90,7 +90,7 @@ def shown(result: ToolResult, outcome: Outcome, columns: int, words: Words) -> S
     failed = outcome is not Outcome.OK
     limit = SHOWN_FAILED if failed else SHOWN
     if failed and not isinstance(display, CommandDisplay):
-        lines, fold = text_lines(text, columns, limit, words, tail=False)
+        lines, fold = text_lines(words.said(text), columns, limit, words, tail=False)
         return Shown(_failure(outcome, words), tuple(lines), fold)
     match display:
         case DiffDisplay():
@@ -100,7 +100,7 @@ def shown(result: ToolResult, outcome: Outcome, columns: int, words: Words) -> S
                 lines = [*lines[:SHOWN_DIFF], ((INDENT, ""), (words("fold.more", n=rest), DIM))]
             return Shown(_change(display, words), tuple(lines), display.diff if rest > 0 else "")
         case TasksDisplay():
-            return Shown(display.summary, tuple(task_lines(display, columns)))
+            return Shown(words.said(display.summary), tuple(task_lines(display, columns)))
         case CommandDisplay():
             lines, fold = text_lines(display.tail or "", columns, limit, words, tail=True)
             hidden = display.lines - display.tail.rstrip("\n").count("\n") - 1
@@ -110,7 +110,7 @@ def shown(result: ToolResult, outcome: Outcome, columns: int, words: Words) -> S
             return Shown(_exit(display, outcome, words), tuple(lines), sanitise(whole))
         case TextDisplay():
             lines, fold = text_lines(display.text, columns, limit, words, tail=False)
-            return Shown(display.summary or _count(text, words), tuple(lines), fold)
+            return Shown(words.said(display.summary) or _count(text, words), tuple(lines), fold)
     return Shown(_count(text, words), ())
 
 

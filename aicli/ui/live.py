@@ -20,7 +20,7 @@ from aicli.ui.words import Words
 
 def closing_lines(result: RunResult, words: Words, columns: int) -> list[Line]:
     """`✓ finished · 9 calls, 1 failed · 41 s · 31k tokens · $0.05`, or how else it ended and why."""
-    why = sanitise(result.error.message if result.error else result.reason, keep_newlines=False)
+    why = sanitise(words.said(result.error.message if result.error else result.reason), keep_newlines=False)
     mark, said = {
         "completed": (DONE, words("run.finished")),
         "cancelled": (STOPPED, words("run.stopped", seconds=amounts.seconds(result.seconds))),
@@ -38,12 +38,14 @@ def closing_lines(result: RunResult, words: Words, columns: int) -> list[Line]:
         parts.append(amounts.money(result.cost_usd))
     lines: list[Line] = []
     if result.checked:
-        lines.append((("  " + words("run.checked", what=sanitise(result.checked, keep_newlines=False)), DIM),))
+        lines.append(
+            (("  " + words("run.checked", what=sanitise(words.said(result.checked), keep_newlines=False)), DIM),)
+        )
     text = " · ".join(parts)
     style = STYLE_OF[mark]
     lines += wrap(((text, ""),), columns, first=((mark + " ", style),), rest=(("  ", ""),))
     if result.error and result.error.hint:
-        hint = sanitise(result.error.hint, keep_newlines=False)
+        hint = sanitise(words.said(result.error.hint), keep_newlines=False)
         lines += wrap(((hint, DIM),), columns, first=(("  ", ""),), rest=(("  ", ""),))
     return lines
 

@@ -26,18 +26,11 @@ from aicli.content.events import (
 from aicli.content.run_result import RunResult
 from aicli.ui import amounts
 from aicli.ui.calls import split_title
-from aicli.ui.cells import plain
+from aicli.ui.cells import pad_right, plain
 from aicli.ui.display import shown
 from aicli.ui.words import Words
 
 COLUMNS = 160
-_WORDS = {
-    Outcome.OK: "ok",
-    Outcome.CANCELLED: "stop",
-    Outcome.DENIED: "deny",
-    Outcome.TIMED_OUT: "FAIL",
-    Outcome.FAILED: "FAIL",
-}
 
 
 class PlainRenderer:
@@ -60,7 +53,8 @@ class PlainRenderer:
         self._show(event, "")
 
     def _line(self, word: str, text: str, indent: str = "") -> None:
-        self._write(f"{indent}{word:<5} {text}".rstrip())
+        """The word is of the catalogue; the text is translated where it is a sentence of ours."""
+        self._write(f"{indent}{pad_right(self._words(f'plain.{word}'), 5)} {self._words.said(text)}".rstrip())
 
     def _show(self, event: AgentEvent, indent: str) -> None:
         match event:
@@ -73,9 +67,10 @@ class PlainRenderer:
                     self._line("start", f"{event.agent} on {event.model}, {event.permission_mode}, {event.cwd}", indent)
             case Denied():
                 self._denied.add(event.call_id)
-                self._line("deny", f"{self._subject(event.call_id, event.name)}: {event.why}", indent)
+                why = self._words.said(event.why)
+                self._line("denied", f"{self._subject(event.call_id, event.name)}: {why}", indent)
             case ToolStarted():
-                self._titles[event.call.id] = split_title(event.tool or event.call.name, event.title)
+                self._titles[event.call.id] = split_title(event.tool or event.call.name, self._words.title(event.title))
                 if self._verbose:
                     self._line("run", self._subject(event.call.id, event.call.name), indent)
             case ToolFinished():
@@ -87,7 +82,7 @@ class PlainRenderer:
 
     def _subject(self, call_id: str, name: str) -> str:
         verb, rest = self._titles.get(call_id, (name, ""))
-        return f"{verb:<6} {rest}".rstrip()
+        return f"{pad_right(verb, 6)} {rest}".rstrip()
 
     def _finished(self, event: ToolFinished, indent: str) -> None:
         if event.outcome is Outcome.DENIED and event.call_id in self._denied:
@@ -97,7 +92,7 @@ class PlainRenderer:
         view = shown(event.result, event.outcome, COLUMNS, self._words)
         parts = [self._subject(event.call_id, event.name), sanitise(view.summary, keep_newlines=False)]
         parts.append(amounts.seconds(event.seconds))
-        self._line(_WORDS[event.outcome], "  ".join(part for part in parts if part), indent)
+        self._line(event.outcome.value, "  ".join(part for part in parts if part), indent)
         if self._verbose or event.outcome is not Outcome.OK:
             for row in view.lines:
                 self._write(indent + plain(row).rstrip())
@@ -105,7 +100,7 @@ class PlainRenderer:
     def _notice(self, event: AgentEvent, indent: str) -> None:
         match event:
             case RetryScheduled():
-                self._line("wait", f"{amounts.seconds(event.wait)}: {event.why}", indent)
+                self._line("wait", f"{amounts.seconds(event.wait)}: {self._words.said(event.why)}", indent)
             case ContextCompacted():
                 self._line("note", f"older turns summarised: {event.before} -> {event.after} tokens", indent)
             case ModelChanged():
@@ -134,14 +129,14 @@ def _first(text: str) -> str:
     return line if len(line) <= COLUMNS else line[: COLUMNS - 1] + "…"
 
 
-def closing(result: RunResult) -> str:
+def closing(result: RunResult, words: Words) -> str:
     """The two last lines of a run: a rule, then counts, seconds, tokens and money."""
-    calls = f"{result.tool_calls} call" + ("" if result.tool_calls == 1 else "s")
-    parts = [calls, f"{result.failed_calls} failed" if result.failed_calls else "", amounts.seconds(result.seconds)]
+    failed = words("run.calls_failed", n=result.failed_calls) if result.failed_calls else ""
+    parts = [words("run.calls", n=result.tool_calls), failed, amounts.seconds(result.seconds)]
     if result.usage.total:
-        parts.append(f"{amounts.tokens(result.usage.total)} tokens")
+        parts.append(words("run.tokens", n=amounts.tokens(result.usage.total)))
     if result.cost_usd:
         parts.append(amounts.money(result.cost_usd))
     if result.status != "completed":
-        parts.append(result.status)
-    return "-" * 40 + "\n" + ", ".join(part for part in parts if part)
+        parts.append(words.said(result.status))
+    return "-" * 40 + "\n" + words("plain.joint").join(part for part in parts if part)

@@ -62,18 +62,20 @@ class TerminalHost:
             stage.transcript.waiting(request.call.id, False, stage.now)
             if not panel.pending:
                 stage.answered(panel)
+        if approval.decision in ("deny", "stop"):
+            stage.transcript.refused(request.call.id)
         stage.print([self._settled(request, approval)])
         return approval
 
     def _settled(self, request: ApprovalRequest, approval: Approval) -> Line:
         words = self.stage.words
         mark = STOPPED if approval.decision in ("deny", "stop") else DONE
-        verb, subject = split_title(request.call.name, request.title)
+        verb, subject = split_title(request.call.name, words.title(request.title))
         if isinstance(request.preview, DiffDisplay):
             subject += f" +{request.preview.added} −{request.preview.removed}"
         done = words(f"approval.done_{approval.decision}")
         if approval.args is not None:
-            done += ", " + words("approval.changed")
+            done += words("approval.and_changed")
         if approval.decision in ("session", "always"):
             verb, subject = approval.rule, ""
         if approval.reason and approval.decision == "deny":

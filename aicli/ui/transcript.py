@@ -56,9 +56,11 @@ class Transcript:
         self._note = ""
         self._fold_count = 0
         self._asked: set[str] = set()
+        self._refused: set[str] = set()
         self.asked_here = False  # a host shows questions with their answers here
         self._work = ""
         self._work_since = 0.0
+        self._warned: set[str] = set()
 
     def resize(self, columns: int) -> None:
         """What settles from now on has the new width."""
@@ -78,7 +80,7 @@ class Transcript:
                 self._message(event, now)
             case ToolStarted():
                 self._close_text(now)
-                view = self._calls[event.call.id] = CallView.of(event, now)
+                view = self._calls[event.call.id] = CallView.of(event, now, self.words)
                 view.wait(event.call.id in self._asked, now)
             case ToolProgress():
                 if event.call_id in self._calls:
@@ -90,7 +92,9 @@ class Transcript:
             case RunStarted():
                 self.model = event.model
                 for text in event.warnings:
-                    self.note(text)
+                    if text not in self._warned:  # each turn of a conversation begins with the same ones
+                        self.note(text)
+                self._warned.update(event.warnings)
             case RunFinished():
                 self._close_text(now)
                 self._calls.clear()
@@ -105,7 +109,7 @@ class Transcript:
                 self._close_text(now)
                 if event.discard and self._streamed:
                     self.note(words("run.restarted"))
-                why = sanitise(event.why, keep_newlines=False)
+                why = sanitise(words.said(event.why), keep_newlines=False)
                 self._note = words("run.retry", seconds=amounts.whole_seconds(event.wait), why=why)
             case ContextCompacted():
                 before, after = amounts.tokens(event.before), amounts.tokens(event.after)
@@ -115,7 +119,7 @@ class Transcript:
                     self._mark(NOTE, words("run.cut_failed"))
             case ModelChanged():
                 self.model = event.model
-                self.note(f"{event.role}: {event.model}" + (f" ({event.why})" if event.why else ""))
+                self.note(f"{event.role}: {event.model}" + (f" ({words.said(event.why)})" if event.why else ""))
             case Warned():
                 self.note(event.text)
             case _:
@@ -179,11 +183,11 @@ class Transcript:
             self._text(event.message.text)
         self._close_text(now)
         for call in event.message.calls:
-            self._calls.setdefault(call.id, CallView(call.name, call.name, began=now))
+            self._calls.setdefault(call.id, CallView(call.name, self.words.title(call.name), began=now))
 
     def _finished_call(self, event: ToolFinished) -> None:
         view = self._calls.pop(event.call_id, None) or CallView(event.name, event.name)
-        if view.asks and self.asked_here and event.outcome is Outcome.OK:
+        if (view.asks and self.asked_here and event.outcome is Outcome.OK) or event.call_id in self._refused:
             return
         lines, what = view.settle(event, self.columns, self.words)
         if what.fold:
@@ -200,7 +204,7 @@ class Transcript:
             return
         match inner:
             case ToolStarted():
-                parent.busy_children[inner.call.id] = CallView.of(inner, now)
+                parent.busy_children[inner.call.id] = CallView.of(inner, now, self.words)
             case ToolProgress():
                 if inner.call_id in parent.busy_children:
                     parent.busy_children[inner.call_id].output(inner.text)
@@ -211,7 +215,7 @@ class Transcript:
                     self.folds.append((child.title, what.fold))
                 parent.children += lines if inner.outcome is not Outcome.OK else lines[:1]
             case Warned():
-                parent.children.append(cut(((depth + "! " + sanitise(inner.text), YELLOW),), self.columns))
+                parent.children.append(cut(((depth + "! " + sanitise(self.words.said(inner.text)), YELLOW),), self.columns))
             case _:
                 pass
 
@@ -228,7 +232,7 @@ class Transcript:
 
     def note(self, text: str) -> None:
         """A warning line."""
-        self._mark(NOTE, text)
+        self._mark(NOTE, self.words.said(text))
 
     def _mark(self, mark: str, text: str) -> None:
         style = STYLE_OF.get(mark, "")
@@ -270,9 +274,9 @@ class Transcript:
         if call_id in self._calls:
             self._calls[call_id].wait(waiting, now)
 
-    def stop_calls(self) -> None:
-        """Forgets calls that will never end: the run is over."""
-        self._calls.clear()
+    def refused(self, call_id: str) -> None:
+        """The person's no stands on the paper with its reason: the call's own line would only repeat it."""
+        self._refused.add(call_id)
 
     def _put(self, lines: list[Line]) -> None:
         for line in lines:
@@ -345,7 +349,8 @@ class Transcript:
         if self._thinking:
             lines += self._live_thinking(now, spinner)
         elif self._note:
-            lines.append(cut((("◌ ", DIM), (self._note, YELLOW)), self.columns))
+            body: Line = ((self._note, YELLOW),)
+            lines += wrap(body, self.columns, first=(("◌ ", DIM),), rest=(("  ", ""),))[:2]
         elif self._asked_since is not None:
             text = self.words("run.waiting", model=self.model or "…")
             lines.append(self._spinning(text, now - self._asked_since, spinner))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import re
 import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-LANGUAGES = ("en", "zh")
+from aicli.ui import translate
+from aicli.ui.language import language_of
 
 
 @lru_cache(maxsize=4)
@@ -18,29 +17,6 @@ def catalogue(language: str) -> Mapping[str, str]:
     """Every message of one language by "section.name"."""
     data = tomllib.loads(files("aicli.ui").joinpath("words", f"{language}.toml").read_text("utf-8"))
     return {f"{section}.{name}": text for section, entries in data.items() for name, text in entries.items()}
-
-
-@lru_cache(maxsize=1)
-def _reasons() -> list[tuple[str, re.Pattern[str]]]:
-    """(key, pattern) of every reason in English, as it is given."""
-    found = []
-    for key, text in catalogue("en").items():
-        if key.startswith("why."):
-            parts = re.split(r"\{(\w+)\}", text)
-            pattern = "".join(f"(?P<{p}>.+)" if i % 2 else re.escape(p) for i, p in enumerate(parts))
-            found.append((key, re.compile(pattern, re.DOTALL)))
-    return found
-
-
-def language_of(setting: str = "auto", environ: Mapping[str, str] | None = None) -> str:
-    """The language to speak: the setting, else what the locale says, else English."""
-    if setting in LANGUAGES:
-        return setting
-    environ = os.environ if environ is None else environ
-    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
-        if environ.get(name):
-            return "zh" if environ[name].lower().startswith("zh") else "en"
-    return "en"
 
 
 class Words:
@@ -60,12 +36,22 @@ class Words:
             text = messages.get(key + "_one", text)
         return text.format(**values) if values else text
 
-    def reason(self, text: str) -> str:
-        """A reason of the policy's in this language; one that is not known stays as it is."""
+    def said(self, text: str) -> str:
+        """An English sentence of ours (a reason, a summary, an error) in this language; one not known stays as it is."""
+        return translate.said(text, self.language)
+
+    def title(self, text: str) -> str:
+        """A call's title with its verb in this language."""
         if self.language == "en":
             return text
-        for key, pattern in _reasons():
-            found = pattern.fullmatch(text)
-            if found:
-                return self(key, **found.groupdict())
+        messages = catalogue(self.language)
+        for joint in (": ", " "):
+            verb, found, rest = text.partition(joint)
+            key = "verb." + "_".join(verb.lower().split())
+            if key in messages:
+                return messages[key] + (f" {rest}" if found else "")
         return text
+
+    def error(self, message: str, hint: str = "") -> str:
+        """What failed and what to do about it, in one line."""
+        return translate.error_line(message, hint, self.language)

@@ -1,0 +1,47 @@
+"""Which language to speak to the person: the setting, its variable, else the locale. Cheap, for it is asked at start."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from aicli import paths
+
+LANGUAGES = ("en", "zh")
+
+
+def language_of(setting: str = "auto", environ: Mapping[str, str] | None = None) -> str:
+    """The language to speak: the setting, else what the locale says, else English."""
+    if setting in LANGUAGES:
+        return setting
+    environ = os.environ if environ is None else environ
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        if environ.get(name):
+            return "zh" if environ[name].lower().startswith("zh") else "en"
+    return "en"
+
+
+def spoken(environ: Mapping[str, str] | None = None) -> str:
+    """The language where no settings are loaded: for help and for errors, those of the settings themselves included.
+
+    Reads the person's own file only; one that is broken says nothing here.
+    """
+    environ = os.environ if environ is None else environ
+    said = environ.get("AICLI_UI__LANGUAGE", "")
+    return language_of(said if said in (*LANGUAGES, "auto") else _set(), environ)
+
+
+def _set() -> str:
+    try:
+        text = (paths.config_folder() / "config.toml").read_bytes().decode("utf-8-sig")
+    except (OSError, ValueError):
+        return "auto"
+    if "language" not in text:
+        return "auto"
+    import tomllib
+
+    try:
+        table = tomllib.loads(text).get("ui")
+    except ValueError:
+        return "auto"
+    return str(table.get("language", "auto")) if isinstance(table, dict) else "auto"

@@ -1,0 +1,173 @@
+"""English sentences of the program in the person's language, found by their templates at the place where they are shown.
+
+Lower layers, the model and machines read English; what a person sees goes through `said`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import field
+from functools import lru_cache
+from typing import Any
+
+from aicli.late import dataclass, regex
+from aicli.ui.language import spoken
+
+_SLOT = regex(r"\{(\d+)\}")
+_JOINTS = ((". ", "。"), ("? ", "？"), ("; ", "；"), (": ", "："), (", ", "、"))
+_DEEPEST = 6
+_TELLING = 6
+"""Letters."""
+
+
+@dataclass
+class Template:
+    """An English sentence with numbered slots, and the same in another language."""
+
+    other: str
+    source: str
+    _made: list[re.Pattern[str]] = field(default_factory=list)
+
+    @property
+    def literals(self) -> list[str]:
+        return [part for part in _SLOT.split(self.source)[::2] if part]
+
+    @property
+    def weak(self) -> bool:
+        """So few letters of its own that it could fit somebody else's sentence."""
+        own = "".join(self.literals)
+        return sum(map(str.isalpha, own)) < _TELLING and ":" not in own
+
+    def match(self, text: str) -> re.Match[str] | None:
+        """The slots' texts, where the whole text fits."""
+        if not self._made:  # hundreds are known and few are ever looked for
+            parts = _SLOT.split(self.source)
+            pattern = "".join("(.*?)" if i % 2 else re.escape(part) for i, part in enumerate(parts))
+            self._made.append(re.compile(pattern, re.DOTALL))
+        found = self._made[0].fullmatch(text)
+        return None if found and self.weak and any(" " in part for part in found.groups()) else found
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """`whole`: sentences without slots; `templates`: (longest literal, template), the most telling ones first."""
+
+    whole: Mapping[str, str]
+    templates: tuple[tuple[str, Template], ...]
+
+
+@lru_cache(maxsize=2)
+def entries(language: str) -> Mapping[str, str]:
+    """Every English sentence or template with its translation, from all files of the language's folder."""
+    import tomllib
+    from importlib.resources import files
+
+    found: dict[str, str] = {}
+    for file in sorted(files("aicli.ui").joinpath("words", language).iterdir(), key=lambda f: f.name):
+        if file.name.endswith(".toml"):
+            found |= tomllib.loads(file.read_text("utf-8"))
+    return found
+
+
+@lru_cache(maxsize=2)
+def _catalogue(language: str) -> Catalogue:
+    whole, templates = {}, []
+    for source, other in entries(language).items():
+        source = _bare(source)
+        if _SLOT.search(source):
+            templates.append(Template(_bare(other, "。"), source))
+        else:
+            whole[source] = _bare(other, "。")
+    templates.sort(key=lambda t: -sum(map(len, t.literals)))
+    return Catalogue(whole, tuple((max(t.literals, key=len, default=""), t) for t in templates))
+
+
+def _bare(text: str, stop: str = ".") -> str:
+    """Without its full stop: whoever joins sentences drops or adds it. An ellipsis stays."""
+    return text[:-1] if text.endswith(stop) and not text.endswith(stop * 2) else text
+
+
+class _Slot(str):
+    """What stood in a slot: `{0}` is translated where it is a sentence of ours, `{0:t}` where it is a word of ours."""
+
+    def __format__(self, spec: str) -> str:
+        if spec == "t" or " " in self:
+            return _other(self, self.language, self.depth + 1, joined=spec == "t") or str(self)
+        return str(self)
+
+    language = ""
+    depth = 0
+
+    @classmethod
+    def of(cls, text: str, language: str, depth: int) -> _Slot:
+        slot = cls(text)
+        slot.language, slot.depth = language, depth
+        return slot
+
+
+def _other(text: str, language: str, depth: int = 0, *, joined: bool = True) -> str:
+    """The translation, "" where there is none. Sentences that were joined by others are taken apart."""
+    if depth > _DEEPEST or not text.strip():
+        return ""
+    core = text.strip()
+    found = _matched(_bare(core), language, depth)
+    if found:
+        stop = "。" if core.endswith(".") and not core.endswith("..") and found[-1:] not in "。？！…" else ""
+        lead = text[: len(text) - len(text.lstrip())]
+        return lead + found + stop + text[len(text.rstrip()) :]
+    return _taken_apart(text, language, depth) if joined else ""
+
+
+def _matched(core: str, language: str, depth: int) -> str:
+    catalogue = _catalogue(language)
+    if core in catalogue.whole:
+        return catalogue.whole[core]
+    for literal, template in catalogue.templates:
+        if literal in core and (match := template.match(core)):
+            return template.other.format(*(_Slot.of(part, language, depth) for part in match.groups()))
+    return ""
+
+
+def _taken_apart(text: str, language: str, depth: int) -> str:
+    """Sentences joined by others: where both sides are known, else where one is."""
+    partly = ""
+    for joint, other in _JOINTS:
+        head, found, rest = text.partition(joint)
+        while found:
+            first = _other(head, language, depth + 1, joined=False)
+            second = _other(rest, language, depth + 1)
+            if first or second:
+                whole = f"{_bare(first or head, '。')}{other}{second or rest}"
+                if first and second:
+                    return whole
+                partly = partly or whole
+            more, found, rest = rest.partition(joint)
+            head = f"{head}{joint}{more}"
+    return partly
+
+
+def said(text: str, language: str = "") -> str:
+    """The text in the language (the person's own where none is named); as it is where nothing is known of it. Pure."""
+    language = language or spoken()
+    return text if language == "en" else _other(text, language) or text
+
+
+def lines(text: str, language: str = "") -> str:
+    """The same line by line, for tables and lists."""
+    language = language or spoken()
+    return text if language == "en" else "\n".join(said(row, language) for row in text.split("\n"))
+
+
+def error_line(message: str, hint: str = "", language: str = "") -> str:
+    """An error and what to do about it in one line."""
+    language = language or spoken()
+    if language == "en":
+        return f"{message}{'' if message.endswith(('.', '?')) else '.'} {hint}" if hint else message
+    first, second = said(message, language), said(hint, language)
+    return f"{first.rstrip('.。')}。{second}" if hint else first
+
+
+def error_of(error: Any, language: str = "") -> str:
+    """The line of an AicliError."""
+    return error_line(str(error), error.hint, language)
