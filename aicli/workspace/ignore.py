@@ -8,6 +8,7 @@ import stat
 from pathlib import Path
 
 from aicli.late import dataclass
+from aicli.workspace.needles import needles
 
 FILES = (".gitignore", ".aicliignore")
 """Read in this order in each folder; a later line wins."""
@@ -19,13 +20,15 @@ _LONGEST = 1_000_000
 class _Rules:
     """The lines of one folder. `any` finds out at once that none applies; `each` holds the lines from last to first.
 
-    `prefix` stands before a path that is relative to the folder, for rules of a folder above the root.
+    `prefix` stands before a path that is relative to the folder, for rules of a folder above the root. `needed`: texts
+    of which a path must hold one, () if that can't be said; they tell of a whole folder as quickly as of one name.
     """
 
     any: re.Pattern[str]
     each: tuple[tuple[re.Pattern[str], bool], ...]
     start: int
     prefix: str = ""
+    needed: tuple[str, ...] = ()
 
     def verdict(self, rel: str) -> bool | None:
         """Ignored, kept by a negation, or not spoken of."""
@@ -71,8 +74,11 @@ class IgnoreRules:
         if not chain:
             return names
         before, after = folder + "/" if folder else "", "/" if are_dirs else ""
+        together = "\n".join(names)
         for rules in chain:
             match, start = rules.any.match, rules.prefix + before[rules.start :]
+            if rules.needed and not any(text in together or text in start for text in rules.needed):
+                continue
             if any(match(start + name + after) for name in names):
                 break
         else:
@@ -154,7 +160,9 @@ def _compiled(lines: list[str], start: int, prefix: str = "") -> _Rules | None:
     if not each:
         return None
     whole = "|".join(f"(?:{re.sub(r'[(][?]P<[a-z_]+>', '(?:', p.pattern)})" for p, _ in each)
-    return _Rules(re.compile(whole), tuple(reversed(each)), start, prefix)
+    found = [max(needle.split("/"), key=len) for p, _ in each for needle in needles(p.pattern) or ("",)]
+    needed = tuple(dict.fromkeys(found)) if all(found) else ()
+    return _Rules(re.compile(whole), tuple(reversed(each)), start, prefix, needed)
 
 
 def _inside(line: str) -> str:

@@ -74,8 +74,15 @@ class Listing:
     def files(self, include: re.Pattern[str] | None = None, exclude: re.Pattern[str] | None = None) -> Iterator[str]:
         """Regular files that the patterns choose, relative to `start.root`, in the order of `entries`.
 
-        Whole folders at a time: a search waits for these. Raises WorkspaceError when the folder can't be read.
+        Raises WorkspaceError when the folder can't be read.
         """
+        for names in self.folders(include, exclude):
+            yield from names
+
+    def folders(
+        self, include: re.Pattern[str] | None = None, exclude: re.Pattern[str] | None = None
+    ) -> Iterator[list[str]]:
+        """The same, all that are in one folder at a time: a search waits for these."""
         pending, first = [self.start.display], True
         while pending:
             display = pending.pop()
@@ -92,10 +99,10 @@ class Listing:
             files, folders = self._kept(folder, files, False), self._kept(folder, folders, True)
             pending += [before + name for name in reversed(folders)]
             start = folder + "/" if folder else ""
-            if include is None and exclude is None:
-                yield from [start + name for name in files]
-            else:
-                yield from (start + name for name in files if self.chosen(before + name, include, exclude))
+            if include is not None or exclude is not None:
+                files = [name for name in files if self.chosen(before + name, include, exclude)]
+            if files:
+                yield [start + name for name in files]
 
     def _kept(self, folder: str, names: list[str], are_dirs: bool) -> list[str]:
         if not self.hidden:

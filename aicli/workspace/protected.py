@@ -76,6 +76,15 @@ def _secret() -> re.Pattern[str]:
     return re.compile("|".join([*map(translate, SECRETS), rf"(?:{_KEY})\Z"]))
 
 
+_IN_SECRETS = (".env", ".pem", ".key", ".p12", ".pfx", ".kdbx", "netrc", ".npmrc", ".pypirc", ".git-cred", "id_")
+
+
+def secret_among(names: list[str]) -> bool:
+    """May one of the names promise a secret? Told at once of all; "yes" asks for a look at each."""
+    together = "\n".join(names).lower()
+    return not together.isascii() or any(text in together for text in _IN_SECRETS)
+
+
 def is_secret(rel: str) -> bool:
     """Does the name promise a secret (.env, private keys, credentials)? `rel` is relative, with "/"."""
     name = _plain(rel.replace("\\", "/").rsplit("/", 1)[-1])

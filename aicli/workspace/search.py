@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import field
+from itertools import islice
 from pathlib import Path
 
 from aicli.late import dataclass, regex
@@ -164,14 +165,9 @@ def _feed(child: subprocess.Popen[bytes], ask: Request, files: Iterable[str], fa
 
 
 def _groups(files: Iterable[str]) -> Iterator[bytes]:
-    names: list[bytes] = []
-    for name in files:
-        names.append(os.fsencode(name))
-        if len(names) >= 512:
-            yield b"\0".join(names) + b"\0"
-            names.clear()
-    if names:
-        yield b"\0".join(names) + b"\0"
+    names = iter(files)
+    while group := list(islice(names, 512)):
+        yield os.fsencode("\0".join(group)) + b"\0"
 
 
 def _watch(child: subprocess.Popen[bytes], over: threading.Event, end: float, stop: threading.Event | None) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from types import ModuleType
 
-from aicli.late import regex
-
 BLOCK = 64 * 1024
-_SUSPECT = regex(rb"\A(?:%PDF|\x89|\xff|GIF|PK|\x1f|BZ|\xfd)|[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]")
+_SUSPECT = rb"\A(?:%PDF|\x89|\xff|GIF|PK|\x1f|BZ|\xfd)|[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]"
 _DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 FILE = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
@@ -125,7 +124,7 @@ def _holds(block: bytes, needle: bytes, byte: bytes, offset: int) -> bool:
 
 
 def is_binary(first: bytes) -> bool:
-    return _SUSPECT.search(first[:8192]) is not None and bool(text_module().looks_binary(first))
+    return re.search(_SUSPECT, first[:8192]) is not None and bool(text_module().looks_binary(first))
 
 
 def text_module() -> ModuleType:

@@ -21,7 +21,7 @@ from aicli.workspace.faults import WorkspaceError
 from aicli.workspace.globs import BadGlob, compile_glob, names_hidden
 from aicli.workspace.listing import Listing, looked_up
 from aicli.workspace.prefilter import candidates
-from aicli.workspace.protected import is_secret
+from aicli.workspace.protected import is_secret, secret_among
 from aicli.workspace.root import Workspace
 from aicli.workspace.search import TIME_LIMIT, BadPattern, Found, Line, request, search
 from aicli.workspace.searchrequest import Request
@@ -132,14 +132,15 @@ def _search(
         secrets: list[str] = []
         denied: list[str] = []
 
-        def open_to_all(rel: str) -> bool:
-            may = may_read(listing.display(rel))
-            denied.extend([] if may else [rel])
-            return may
+        def open_to_all() -> Iterator[str]:
+            for names in _names(listing, (include, exclude), secrets, ask, stop):
+                closed = {rel for rel in names if not may_read(listing.display(rel))}
+                denied.extend(closed)
+                yield from (rel for rel in names if rel not in closed) if closed else names
 
         files: Iterator[str]
         if is_dir:
-            files = filter(open_to_all, _names(listing, (include, exclude), secrets, ask, stop))
+            files = open_to_all()
         else:
             files = iter((listing.rel(place.display),))
         found = search(ask, files, stop=stop)
@@ -171,18 +172,18 @@ def _names(
     secrets: list[str],
     ask: Request,
     stop: threading.Event,
-) -> Iterator[str]:
-    """The files to look into; ripgrep names them while the search program starts."""
+) -> Iterator[list[str]]:
+    """The files to look into, folder by folder; ripgrep names them while the search program starts."""
     likely = candidates(listing, ask, stop, TIME_LIMIT)
     if likely is None:
-        chosen = listing.files(*globs)
+        chosen = listing.folders(*globs)
     else:
-        chosen = (rel for rel in likely if listing.chosen(listing.display(rel), *globs))
-    for rel in chosen:
-        if is_secret(rel):
-            secrets.append(rel)
-        else:
-            yield rel
+        chosen = iter(([rel for rel in likely if listing.chosen(listing.display(rel), *globs)],))
+    for names in chosen:
+        if secret_among(names):
+            secrets += filter(is_secret, names)
+            names = [rel for rel in names if not is_secret(rel)]
+        yield names
 
 
 def _result(outcome: _Outcome, mode: str, limit: int) -> ToolResult:
