@@ -26,7 +26,9 @@ from aicli.safety.secrets import child_environ
 from aicli.tools.host import HeadlessHost
 from aicli.tools.launch import Command
 from aicli.tools.process import run
+from aicli.ui.cells import pad_right
 from aicli.ui.console import Console
+from aicli.ui.translate import said
 
 CHECK_SECONDS = 60.0
 ANSWER = "AICLI_ANSWER"
@@ -72,7 +74,7 @@ def evaluate_folder(folder: Path, wanted: Wanted, *, output: Path | None, as_jso
     if output is not None:
         (output / "report.json").write_text(dumped(found), encoding="utf-8")
         (output / "report.md").write_text(markdown(outcomes), encoding="utf-8")
-    console.out_exact(dumped(found)) if as_json else console.out_text(markdown(outcomes))
+    console.out_exact(dumped(found)) if as_json else console.out_text(markdown(outcomes, said))
     return 0 if found["pass_rate"] >= wanted.need else 1
 
 
@@ -120,8 +122,8 @@ async def measure(tasks: list[Task], wanted: Wanted, say: Callable[[str], None])
     async def one(task: Task, model: str) -> Outcome:
         async with gate:
             outcome = await _attempt(task, model, wanted.agent)
-        mark = "ok   " if outcome.passed else "fail "
-        say(f"{mark} {task.name}  {outcome.model}  {outcome.seconds:.1f} s  {outcome.why}".rstrip())
+        mark = pad_right(said("ok" if outcome.passed else "fail"), 5)
+        say(f"{mark} {task.name}  {outcome.model}  {outcome.seconds:.1f} s  {said(outcome.why)}".rstrip())
         return outcome
 
     async with asyncio.TaskGroup() as group:

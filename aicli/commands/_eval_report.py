@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from aicli.content.run_result import RunResult
@@ -86,26 +86,26 @@ def _run(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def markdown(outcomes: Sequence[Outcome]) -> str:
-    """Two tables: a row a model, then a row a task with a column a model."""
+def markdown(outcomes: Sequence[Outcome], said: Callable[[str], str] = str) -> str:
+    """Two tables: a row a model, then a row a task with a column a model. `said` puts its words into a language."""
     models = _by_model(outcomes)
-    lines = ["| model | passed | tokens in | tokens out | seconds |", "|---|---|---|---|---|"]
+    lines = [said("| model | passed | tokens in | tokens out | seconds |"), "|---|---|---|---|---|"]
     for name, rows in models.items():
         row = _model(name, rows)
-        passed = f"{row['passed']} of {row['runs']} ({row['pass_rate']:.0%})"
+        passed = said(f"{row['passed']} of {row['runs']} passed ({row['pass_rate']:.0%})")
         seconds = f"{row['seconds']:.0f}"
         lines.append(f"| {_cell(name)} | {passed} | {row['input_tokens']:,} | {row['output_tokens']:,} | {seconds} |")
-    lines += ["", f"| task | {' | '.join(_cell(m) for m in models)} |", "|---" * (len(models) + 1) + "|"]
+    lines += ["", f"| {said('task')} | {' | '.join(_cell(m) for m in models)} |", "|---" * (len(models) + 1) + "|"]
     for task in dict.fromkeys(o.task for o in outcomes):
-        cells = [_marks([o for o in rows if o.task == task]) for rows in models.values()]
+        cells = [_marks([o for o in rows if o.task == task], said) for rows in models.values()]
         lines.append(f"| {_cell(task)} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
-def _marks(rows: Sequence[Outcome]) -> str:
+def _marks(rows: Sequence[Outcome], said: Callable[[str], str]) -> str:
     if len(rows) == 1:
-        return f"pass, {rows[0].seconds:.1f} s" if rows[0].passed else f"fail: {_cell(rows[0].why)}"
-    return f"{sum(o.passed for o in rows)} of {len(rows)}"
+        return said(f"pass, {rows[0].seconds:.1f} s" if rows[0].passed else f"fail: {_cell(rows[0].why)}")
+    return said(f"{sum(o.passed for o in rows)} of {len(rows)} passed")
 
 
 def _cell(text: str) -> str:

@@ -15,6 +15,7 @@ from aicli.tools.base import Tool
 from aicli.tools.registry import ToolRegistry
 from aicli.ui.cells import pad_right
 from aicli.ui.console import Console
+from aicli.ui.translate import said
 
 
 def agents_of(cwd: Path) -> AgentRegistry:
@@ -38,9 +39,9 @@ def show_agents(cwd: Path, as_json: bool) -> int:
     if as_json:
         console.out_exact(dumped([_agent(spec, cwd) for spec in agents]))
     else:
-        console.out_text("\n".join(f"{pad_right(spec.name, 12)} {spec.description}" for spec in agents))
+        console.out_text("\n".join(f"{pad_right(spec.name, 12)} {said(spec.description)}" for spec in agents))
     for problem in agents.problems:
-        console.complain(f"warn  {problem}")
+        console.remark(f"warn  {problem}")
     return 0
 
 
@@ -54,16 +55,18 @@ def show_agent(cwd: Path, name: str, as_json: bool) -> int:
         return 0
     limits = [f"at most {spec.max_turns} turns" if spec.max_turns else "", f"mode {spec.mode}" if spec.mode else ""]
     limits += [f"runs the project's check, {spec.verify} rounds" if spec.verify else ""]
+    tools = ", ".join(found["tools"])
     rows = {
         "kind": spec.display_name or spec.name,
-        "description": spec.description,
+        "description": said(spec.description),
         "aliases": ", ".join(spec.aliases),
         "model": spec.model,
-        "capabilities": ", ".join(found["tools"]) + (", other agents" if spec.delegates else ""),
-        "limits": ", ".join(part for part in limits if part),
-        "from": spec.source,
+        "capabilities": said(f"{tools}, other agents") if spec.delegates else tools,
+        "limits": ", ".join(said(part) for part in limits if part),
+        "from": said(spec.source),
     }
-    lines = [f"{spec.name}", *(f"  {key:<13} {value}" for key, value in rows.items() if value), "", spec.instructions]
+    shown = [f"  {pad_right(said(key), 13)} {value}" for key, value in rows.items() if value]
+    lines = [f"{spec.name}", *shown, "", spec.instructions]
     console.out_text("\n".join(lines))
     return 0
 
@@ -96,7 +99,7 @@ def show_tools(cwd: Path, name: str, as_json: bool) -> int:
     else:
         console.out_text("\n".join(map(_line, every)))
     for problem in registry.problems:
-        console.complain(f"warn  {problem}")
+        console.remark(f"warn  {problem}")
     return 0
 
 
@@ -106,10 +109,10 @@ def _kind(tool: Tool) -> str:
 
 def _line(tool: Tool) -> str:
     """Its first sentence, which a description may break over lines; the other names in a line of their own."""
-    said = " ".join(tool.description.strip().split("\n\n")[0].split())
-    first = re.split(r"(?<=[.!?;]) |(?<=[。；])", said, maxsplit=1)[0].rstrip(";；")
-    aliases = f"\n{'':18} {'':<12} also {', '.join(tool.aliases)}" if tool.aliases else ""
-    return f"{pad_right(tool.name, 18)} {_kind(tool):<12} {first}{aliases}"
+    text = " ".join(tool.description.strip().split("\n\n")[0].split())
+    first = re.split(r"(?<=[.!?;]) |(?<=[。；])", text, maxsplit=1)[0].rstrip(";；")
+    aliases = f"\n{'':18} {'':<12} {said('also ' + ', '.join(tool.aliases))}" if tool.aliases else ""
+    return f"{pad_right(tool.name, 18)} {pad_right(said(_kind(tool)), 12)} {said(first)}{aliases}"
 
 
 def _tool(tool: Tool) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from aicli.safety.secrets import Keys
 from aicli.settings import Settings
 from aicli.ui.cells import pad_right
 from aicli.ui.console import Console, is_terminal
+from aicli.ui.translate import said
 
 REACH = 2.0
 """Seconds that a server gets to list its models here."""
@@ -38,18 +39,18 @@ def show_models(as_json: bool) -> int:
     if as_json:
         console.out_exact(dumped(report))
         return 0
-    lines = ["Roles"]
+    lines = [said("Roles")]
     for row in report["roles"]:
-        lines.append(f"  {pad_right(row['role'], 10)} {pad_right(row['model'] or '-', 34)} {row['why']}")
-    lines += ["", "Providers"]
+        lines.append(f"  {pad_right(row['role'], 10)} {pad_right(row['model'] or '-', 34)} {said(row['why'])}")
+    lines += ["", said("Providers")]
     for row in report["providers"]:
-        mark = {True: "yes", False: "no", None: "?"}[row["reachable"]]
-        lines.append(f"  {pad_right(row['provider'], 12)} {pad_right(mark, 4)} {row['why']}")
+        mark = said({True: "yes", False: "no", None: "?"}[row["reachable"]])
+        lines.append(f"  {pad_right(row['provider'], 12)} {pad_right(mark, 4)} {said(row['why'])}")
         names = row["models"]
         if names:
             more = f", and {len(names) - 12} more" if len(names) > 12 else ""
-            lines.append(f"  {pad_right('', 17)} {', '.join(names[:12])}{more}")
-    lines += [f"note  {note}" for note in report["notes"]]
+            lines.append(f"  {pad_right('', 17)} {said(', '.join(names[:12]) + more)}")
+    lines += [said(f"note  {note}") for note in report["notes"]]
     console.out_text("\n".join(lines))
     return 0
 
@@ -110,7 +111,7 @@ class Progress:
 
     def __call__(self, done: int, total: int) -> None:
         now = time.monotonic()
-        text = f"{done / 1e6:,.0f} of {total / 1e6:,.0f} MB"
+        text = said(f"{done / 1e6:,.0f} of {total / 1e6:,.0f} MB")
         if self.live and self.console.stderr is not None:
             if now - self._shown > 0.2 or done == total:
                 self._shown, self._open = now, True
@@ -122,7 +123,7 @@ class Progress:
 
     def line(self, text: str) -> None:
         self.end()
-        self.console.err(text)
+        self.console.err(said(text))
 
     def end(self) -> None:
         """Leaves the line that redraws itself."""
@@ -177,7 +178,7 @@ def probe_model(model: str, role: str, as_json: bool) -> int:
         raise UsageError(f"--role {role!r}: it is fast, thinking or embedding")
     found = asyncio.run(_probe(model, role))
     console = Console()
-    console.out_exact(dumped(asdict(found))) if as_json else console.out_text(str(found))
+    console.out_exact(dumped(asdict(found))) if as_json else console.tell(str(found))
     return 0
 
 

@@ -68,7 +68,7 @@ def plan_command(words: list[str], flags: RunFlags) -> int:
     console = Console()
     if verb == "list":
         rows = [f"{f.stem}  {title_of(f.read_text('utf-8', 'replace'))}" for f in saved(root)]
-        console.out_text("\n".join(rows)) if rows else console.complain("There are no plans here yet.")
+        console.out_text("\n".join(rows)) if rows else console.remark("There are no plans here yet.")
         return 0
     if verb == "show":
         console.out_text(find(root, " ".join(rest)).read_text("utf-8", "replace"))

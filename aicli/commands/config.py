@@ -59,6 +59,7 @@ def show(
     """What is set, and where; with --effective every setting."""
     from aicli.settings_load import fields, plain, user_file, value_of
     from aicli.settings_text import shown
+    from aicli.ui.translate import said
 
     loaded = _load()
     keys = [
@@ -68,8 +69,10 @@ def show(
     if as_json:
         _dump({"file": str(user_file()), "settings": {k: {"value": v, "from": o} for k, (v, o) in rows.items()}})
     else:
-        lines = [f"config folder  {user_file().parent}"]
-        lines += [f"{k:<28} {'unset' if v in (None, '') else shown(v)}  ({o})" for k, (v, o) in rows.items()]
+        lines = [said(f"config folder  {user_file().parent}")]
+        lines += [
+            f"{k:<28} {said('unset') if v in (None, '') else shown(v)}  ({said(o)})" for k, (v, o) in rows.items()
+        ]
         _console().out_text("\n".join(lines))
     return 0
 
@@ -115,7 +118,7 @@ def edit() -> int:
         raise InputError(f"there is no editor {editor!r}", hint=f"Set EDITOR, or change {path} yourself.")
     code = subprocess.call([*words, str(path)])
     if code != 0:
-        _console().complain(f"the editor ended with {code}")
+        _console().remark(f"the editor ended with {code}")
         return 1
     _load()
     return 0
@@ -131,12 +134,12 @@ def reset(key: Annotated[str | None, typer.Argument(metavar="KEY", help="Only th
     if key is not None:
         return _change({key: None})
     if not path.is_file():
-        _console().complain("nothing is set")
+        _console().remark("nothing is set")
         return 0
     kept = path.with_name(path.name + ".bak")
     write(kept, path.read_bytes().decode("utf-8", "backslashreplace"))
     path.unlink()
-    _console().complain(f"all settings are back to their defaults; the old file is {kept}")
+    _console().remark(f"all settings are back to their defaults; the old file is {kept}")
     return 0
 
 
@@ -180,7 +183,7 @@ def import_(
 
     values, others = from_json(file or Path.home() / ".aicli" / "settings.json")
     for name in others:
-        _console().complain(f"{name} has no place here: left out")
+        _console().remark(f"{name} has no place here: left out")
     if values:
         _change(values)
     return 0
@@ -195,7 +198,7 @@ def explain(key: Key) -> int:
     loaded = _load()
     known = _known(key)
     value = plain(value_of(loaded.settings, known))
-    _console().out_text(explanation(known, loaded.layers, value, loaded.origin[known]))
+    _console().tell(explanation(known, loaded.layers, value, loaded.origin[known]))
     return 0
 
 
@@ -211,9 +214,9 @@ def _load() -> Loaded:
 
     loaded = load(cwd=Path.cwd(), trusted=trusted(Path.cwd()))
     for warning in loaded.warnings:
-        _console().complain(f"warn  {warning}")
+        _console().remark(f"warn  {warning}")
     if loaded.ignored:
-        _console().complain(f"note  {loaded.ignored} is not used: the folder is not trusted")
+        _console().remark(f"note  {loaded.ignored} is not used: the folder is not trusted")
     return loaded
 
 
@@ -249,7 +252,7 @@ def _change(values: dict[str, Any]) -> int:
     write(file.path, text)
     for key, value in ready.items():
         said = "unset" if value is None else "set" if key == "api_key" else f"= {value}"
-        _console().complain(f"{key} {said}")
+        _console().remark(f"{key} {said}")
     return 0
 
 

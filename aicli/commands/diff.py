@@ -23,13 +23,13 @@ def diff(
     found = history.diff(chosen.id) if chosen else []
     for one in found:
         if one.note:
-            console.err(f"{one.path}: {one.note}")
+            console.remark(f"{one.path}: {one.note}")
     if stat:
         text = "".join(f"{one.path} +{one.diff.added} -{one.diff.removed}\n" for one in found)
     else:
         text = "".join(one.diff.text for one in found)
     if not found:
-        console.err("Nothing was changed here." if chosen is None else f"Run {chosen.id} left no change.")
+        console.remark("Nothing was changed here." if chosen is None else f"Run {chosen.id} left no change.")
     elif text and is_terminal(console.stdout):
         console.out_text(text)
     elif text:

@@ -26,7 +26,9 @@ def doctor(
 
     from aicli.clean import json_text
     from aicli.commands._checks import Check, check_all
+    from aicli.ui.cells import pad_right
     from aicli.ui.console import Console
+    from aicli.ui.translate import said
 
     console = Console()
 
@@ -35,8 +37,9 @@ def doctor(
         async for check in check_all("" if no_probe else model):
             checks.append(check)
             if not as_json:
-                hint = f"\n{'':19}{check.hint}" if check.hint else ""
-                console.out_text(f"{check.status:<5} {check.name:<12} {check.detail}{hint}")
+                hint = f"\n{'':19}{said(check.hint)}" if check.hint else ""
+                head = f"{pad_right(said(check.status), 5)} {pad_right(said(check.name), 12)}"
+                console.out_text(f"{head} {said(check.detail)}{hint}")
         return checks
 
     checks = asyncio.run(look())

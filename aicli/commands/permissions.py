@@ -27,6 +27,8 @@ WithTool = Annotated[str, typer.Option("--tool", metavar="NAME", help="Another t
 @app.command("list")
 def list_(mode: Mode = "", as_json: AsJson = False) -> int:
     """The mode, the sandbox and every rule in the order in which they are tried."""
+    from aicli.ui.translate import said
+
     loaded, policy, box = _setup(mode)
     rows = [
         {"decision": decision, "rule": rule.text, "from": source}
@@ -39,12 +41,12 @@ def list_(mode: Mode = "", as_json: AsJson = False) -> int:
     lines = [f"mode     {policy.mode.value}  ({loaded.origin.get('permissions.mode', 'default')})"]
     lines += [f"sandbox  {box.status}{f' ({box.kind})' if box.kind else ''}"]
     lines += [f"         not kept: {m}" for m in box.missing]
-    lines += [f"{row['decision']:<8} {row['rule']}  ({row['from']})" for row in rows] or ["no rules: the mode decides"]
+    lines += [f"{r['decision']:<8} {r['rule']}  ({said(r['from'])})" for r in rows] or ["no rules: the mode decides"]
     lines += [
         "",
         "Tried in this order: what no mode lifts, deny, ask, allow, then the mode. The first that fits decides.",
     ]
-    _console().out_text("\n".join(lines))
+    _console().tell("\n".join(lines))
     return 0
 
 
@@ -58,6 +60,7 @@ def explain(
 ) -> int:
     """Which rule decides a command, for each of its parts. Runs nothing. Ends with 0 for allow, 1 for ask, 3 for deny."""
     from aicli.safety.rules import BUILTIN
+    from aicli.ui.translate import said
 
     _, policy, _ = _setup(mode)
     name = tool if tool in BUILTIN else _tool_name(tool)
@@ -69,12 +72,14 @@ def explain(
     if as_json:
         _json({"decision": whole.decision, "why": whole.why, "parts": [_row(p) for p in parts], "always": rule})
     else:
-        lines = [f"{p.verdict.decision:<6} {p.text}\n       {p.verdict.why}  ({p.verdict.rule})" for p in parts]
+        lines = [
+            f"{p.verdict.decision:<6} {p.text}\n       {said(p.verdict.why)}  ({said(p.verdict.rule)})" for p in parts
+        ]
         if len(parts) > 1:
             lines.append(f"\n{whole.decision}: the strictest part decides")
         if rule:
             lines.append(f"\n“always” would save: {rule}")
-        _console().out_text("\n".join(lines))
+        _console().tell("\n".join(lines))
     return {"allow": 0, "ask": 1, "deny": 3}[whole.decision]
 
 
@@ -88,6 +93,7 @@ def test(
 ) -> int:
     """Checks that every rule can be read and fits its examples; with a file, what each command in it would get."""
     from aicli.content.kinds import ToolKind
+    from aicli.ui.translate import said
 
     loaded, policy, _ = _setup(mode)
     rows: list[dict[str, Any]] = []
@@ -105,11 +111,13 @@ def test(
     if as_json:
         _json({"rules": count, "results": rows, "wrong": len(wrong)})
     else:
-        lines = [f"{'  ' if r['as_wanted'] else '✗ '}{r['decision']:<6} {r['command']}  ({r['rule']})" for r in rows]
+        lines = [
+            f"{'  ' if r['as_wanted'] else '✗ '}{r['decision']:<6} {r['command']}  ({said(r['rule'])})" for r in rows
+        ]
         lines.append(
             f"{count} rules can be read and fit their examples" + (f"; {len(wrong)} lines differ" if wrong else "")
         )
-        _console().out_text("\n".join(lines))
+        _console().tell("\n".join(lines))
     return 1 if wrong else 0
 
 
@@ -121,11 +129,12 @@ def trust(
 ) -> int:
     """What this folder's own files would set or run, and whether they may. Asks before it trusts them."""
     from aicli.safety import trust as trusts
+    from aicli.ui.translate import said
 
     here = Path.cwd()
     console = _console()
     if revoke:
-        console.out_text("no longer trusted" if trusts.revoke(here) else "it was not trusted")
+        console.tell("no longer trusted" if trusts.revoke(here) else "it was not trusted")
         return 0
     changes = trusts.changes(here)
     if as_json:
@@ -133,17 +142,19 @@ def trust(
         _json({"root": str(trusts.repo_root(here)), "trusted": trusts.trusted(here), "items": items})
         return 0
     if trusts.trusted(here):
-        console.out_text(f"{trusts.repo_root(here)} is trusted and unchanged")
+        console.tell(f"{trusts.repo_root(here)} is trusted and unchanged")
         return 0
     if not changes:
-        console.out_text(f"no file in {trusts.repo_root(here)} would set or run anything: there is nothing to trust")
+        console.tell(f"no file in {trusts.repo_root(here)} would set or run anything: there is nothing to trust")
         return 0
     for change in changes:
-        console.out_text(f"{'new' if change.new else 'changed'}: {change.item.path}: {change.item.summary}")
+        kind = said("new" if change.new else "changed")
+        console.out_text(f"{kind}: {change.item.path}: {said(change.item.summary)}")
         console.out_text(change.diff)
-    if not yes and not typer.confirm(f"Trust these {len(changes)} files in {trusts.repo_root(here)}?", default=False):
+    question = f"Trust these {len(changes)} files in {trusts.repo_root(here)}?"
+    if not yes and not typer.confirm(said(question), default=False):
         return 1
-    console.out_text(f"{trusts.grant(here)} is trusted while these files stay as they are")
+    console.tell(f"{trusts.grant(here)} is trusted while these files stay as they are")
     return 0
 
 

@@ -47,7 +47,7 @@ def list_sessions(
     if as_json:
         _dump([vars_of(one) for one in found])
     elif not found:
-        _console().complain("There are no sessions yet.")
+        _console().remark("There are no sessions yet.")
     else:
         _console().out_text("\n".join(map(_line, found)))
     return 0
@@ -64,7 +64,7 @@ def show(session_id: Id) -> int:
     assert summary is not None
     _console().out_text(as_markdown(restored, summary))
     if restored.skipped:
-        _console().complain(f"{restored.skipped} unreadable lines were skipped")
+        _console().remark(f"{restored.skipped} unreadable lines were skipped")
     return 0
 
 
@@ -75,7 +75,7 @@ def search(words: Annotated[list[str], typer.Argument(metavar="TEXT…")], as_js
     if as_json:
         _dump([{**vars_of(one), "said": said} for one, said in found])
     elif not found:
-        _console().complain("No session says that.")
+        _console().remark("No session says that.")
     else:
         _console().out_text("\n".join(f"{_line(one)}\n         … {said} …" for one, said in found))
     return 0
@@ -142,7 +142,7 @@ def delete(session_ids: Annotated[list[str], typer.Argument(metavar="ID…")]) -
             store.delete(name)
         except OSError as e:
             raise InputError(f"session {name} can't be deleted: {e.strerror or e}") from e
-        _console().complain(f"deleted {name}")
+        _console().remark(f"deleted {name}")
     return 0
 
 
@@ -160,7 +160,7 @@ def prune(
         gone = _store().prune(days)
     except OSError as e:
         raise InputError(f"sessions can't be deleted: {e.strerror or e}") from e
-    _console().complain(f"deleted {len(gone)} session{'' if len(gone) == 1 else 's'}")
+    _console().remark(f"deleted {len(gone)} session{'' if len(gone) == 1 else 's'}")
     return 0
 
 
@@ -173,18 +173,18 @@ def vars_of(one: Summary) -> dict[str, object]:
 def _line(one: Summary) -> str:
     import time
 
-    from aicli.ui.cells import cut_text, pad_right
+    from aicli.ui.amounts import ago
+    from aicli.ui.cells import cut_text, pad_left, pad_right
+    from aicli.ui.language import spoken
+    from aicli.ui.words import Words
 
+    words = Words(spoken())
     age = time.time() - one.used
-    if age < 60:
-        used = "just now"
-    elif age < 86_400:
-        used = f"{int(age // 60)} min ago" if age < 3600 else f"{int(age // 3600)} h ago"
-    else:
-        used = time.strftime("%Y-%m-%d", time.localtime(one.used))
+    key, n = ago(age)
+    used = words(key, n=n) if age < 86_400 else time.strftime("%Y-%m-%d", time.localtime(one.used))
     task = cut_text(" ".join(one.task.split()), 60)
-    turns = f"{one.turns} turn" + ("" if one.turns == 1 else "s")
-    return f"{one.id[:8]}  {used:>10}  {turns:>8}  {pad_right(task, 60)}  {one.cwd}"
+    turns = words("chat.turns", n=one.turns)
+    return f"{one.id[:8]}  {pad_left(used, 10)}  {pad_left(turns, 8)}  {pad_right(task, 60)}  {one.cwd}"
 
 
 def _dump(value: object) -> None:

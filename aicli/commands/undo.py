@@ -40,7 +40,7 @@ def undo(
     chosen = newest.id if run and newest else None
     if show:
         groups = history.groups(chosen)
-        console.out_text("\n".join(_line(g) for g in groups) if groups else "No run changed files here.")
+        console.tell("\n".join(_line(g) for g in groups) if groups else "No run changed files here.")
         return 0
     try:
         if again:
@@ -52,7 +52,7 @@ def undo(
     except UndoRefused as error:
         why = "; ".join(f"{path}: {reason}" for path, reason in error.conflicts.items())
         raise AicliError(f"nothing was undone: {why}", hint="--force undoes what can be undone all the same") from error
-    console.out_text(_told(done, "redone" if again else "undone"))
+    console.tell(_told(done, "redone" if again else "undone"))
     return 1 if done.left else 0
 
 
@@ -64,11 +64,13 @@ def _told(done: Undone, verb: str) -> str:
 
 
 def _line(group: Group) -> str:
+    from aicli.ui.translate import said
+
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(group.at))
     what = "undo" if group.id.startswith("undo-") else "redo" if group.id.startswith("redo-") else f"turn {group.turn}"
-    mark = "  (undone)" if group.undone else ""
-    text = f"{when}  {group.run}  {what}{mark}"
-    text += "".join(f"\n    {_change(group, path)}" for path in group.paths)
+    mark = f"  ({said('undone')})" if group.undone else ""
+    text = f"{when}  {group.run}  {said(what)}{mark}"
+    text += "".join(f"\n    {said(_change(group, path))}" for path in group.paths)
     if group.skipped:
         more = f" and {group.skipped_more} more" if group.skipped_more else ""
         text += f"\n    not covered: {', '.join(group.skipped)}{more}"

@@ -94,6 +94,10 @@ def pad_right(text: str, cells: int) -> str:
     return text + " " * max(0, cells - width(text))
 
 
+def pad_left(text: str, cells: int) -> str:
+    return " " * max(0, cells - width(text)) + text
+
+
 def cut_middle(text: str, limit: int) -> str:
     """Keeps both ends, as a path needs."""
     if width(text) <= limit:

@@ -10,6 +10,7 @@ from typing import Any, TextIO
 
 from aicli.clean import sanitise
 from aicli.errors import InputError
+from aicli.ui.translate import lines
 
 
 class ReaderGone(Exception):
@@ -105,6 +106,14 @@ class Console:
         except (OSError, ValueError) as e:
             if self._stderr is None and isinstance(e, OSError):
                 point_nowhere(sys.stderr)
+
+    def tell(self, text: str) -> None:
+        """Lines of our own for a person, on stdout and in their language."""
+        self.out_text(lines(text))
+
+    def remark(self, text: str) -> None:
+        """The same on stderr."""
+        self.complain(lines(text))
 
     def error(self, line: str) -> None:
         """The one line of an error."""

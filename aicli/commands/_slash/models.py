@@ -19,7 +19,7 @@ async def model(chat: Chat, arguments: str) -> None:
     wanted = rest.strip() if verb.lower() == "set" else arguments if verb.lower() not in ("", "show", "list") else ""
     if not wanted:
         roles = await chat.session.orchestrator.report()
-        table(chat, [(f.role, f.model or "-", f.why) for f in roles], chat.model)
+        table(chat, [(f.role, f.model or "-", chat.words.said(f.why)) for f in roles], chat.model)
         return
     info = await chat.session.use_model(wanted, why="chosen")
     chat.switch = wanted in ("fast", "thinking")
