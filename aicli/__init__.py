@@ -6,9 +6,11 @@ Names are loaded when first used, so that importing the package costs nothing.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # the typing module takes longer to load than all else here
 if TYPE_CHECKING:
+    from typing import Any
+
     from aicli import errors
     from aicli.agents.agent import Agent
     from aicli.agents.limits import Limits

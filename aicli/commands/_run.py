@@ -10,14 +10,14 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import field
-from types import FrameType
 from typing import Any
 
 from aicli import paths, runtime
 from aicli.commands._answer_file import AnswerFile
-from aicli.commands._options import SIGNALS, RunFlags, run_options, schema_of, settings_flags
+from aicli.commands._options import RunFlags, run_options, schema_of, settings_flags
 from aicli.commands._output import Output
 from aicli.commands._pull_offer import built
+from aicli.commands._signals import Signals, Stopped
 from aicli.commands._task import task_text
 from aicli.content.run_result import RunResult
 from aicli.errors import AicliError, InputError, UsageError
@@ -28,14 +28,6 @@ from aicli.sessions.store import SessionStore
 from aicli.settings import UiSettings
 from aicli.tools.host import HeadlessHost, Host
 from aicli.ui.console import is_terminal
-
-
-class Stopped(BaseException):
-    """A signal came while no event loop could take it."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.code = 128 + number
 
 
 @dataclass
@@ -49,47 +41,43 @@ class Job:
     more: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass
-class _Signals:
-    """The first signal ends the run in good order, a second Ctrl-C at once."""
-
-    main: asyncio.Task[Any]
-    session: runtime.Session | None = None
-    over: bool = False
-    abrupt: bool = False
-    code: int = 0
-
-    def __call__(self, number: int) -> None:
-        if self.over:
-            return
-        if self.code and number == signal.SIGINT:
-            self.abrupt = True
-            raise KeyboardInterrupt
-        self.code = self.code or 128 + number
-        self.stop()
-
-    def stop(self) -> None:
-        if self.session is None or not self.session.agent.cancel(self.code or 130):
-            self.main.cancel()
-
-
 def perform(job: Job) -> int:
     """Runs the job; returns the exit code. The result is said in every case, last."""
     flags = job.flags
     session_id = flags.session_id or new_id()
     output = Output(flags, session_id, job.agent, progress=job.progress)
+    signals = Signals(say=output.last_words)
+    with signals.taken():
+        try:
+            return _said(output, *_ended(job, session_id, output, signals))
+        finally:
+            output.close()
+
+
+def _ended(job: Job, session_id: str, output: Output, signals: Signals) -> tuple[RunResult | None, AicliError | int]:
+    """The run's result, or the error or exit code with which it ended without one. No signal raises from then on."""
     try:
-        with _raising(), _stdout_kept(flags):
-            result = asyncio.run(_drive(job, session_id, output))
-        return output.finish(result)
-    except AicliError as e:
-        return output.failed(e)
+        try:
+            signals.let_in()
+            with _stdout_kept(job.flags):
+                result = asyncio.run(_drive(job, session_id, output, signals))
+            signals.over = True
+            return result, 0
+        except AicliError as e:
+            signals.over = True
+            return None, e
     except Stopped as e:
-        return output.cancelled(e.code)
+        signals.over = True
+        return None, e.code
     except KeyboardInterrupt:
-        return output.cancelled(130)
-    finally:
-        output.close()
+        signals.over = True
+        return None, 130
+
+
+def _said(output: Output, result: RunResult | None, otherwise: AicliError | int) -> int:
+    if result is not None:
+        return output.finish(result)
+    return output.failed(otherwise) if isinstance(otherwise, AicliError) else output.cancelled(otherwise)
 
 
 @contextlib.contextmanager
@@ -102,31 +90,8 @@ def _stdout_kept(flags: RunFlags) -> Iterator[None]:
         yield
 
 
-@contextlib.contextmanager
-def _raising() -> Iterator[None]:
-    """Signals become exceptions until the event loop takes them. Ignored ones (nohup) stay ignored."""
-
-    def raise_stopped(number: int, frame: FrameType | None) -> None:
-        raise Stopped(number)
-
-    before = {number: signal.getsignal(number) for number in SIGNALS}
-    for number, handler in before.items():
-        if handler is not signal.SIG_IGN:
-            signal.signal(number, raise_stopped)
-    try:
-        if hasattr(signal, "pthread_sigmask"):
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-async def _drive(job: Job, session_id: str, output: Output) -> RunResult:
-    main = asyncio.current_task()
-    assert main is not None
-    signals = _Signals(main)
-    _listen(signals)
+async def _drive(job: Job, session_id: str, output: Output, signals: Signals) -> RunResult:
+    signals.listen()
     output.on_gone = signals.stop
     try:
         return await _run(job, session_id, output, signals)
@@ -136,32 +101,25 @@ async def _drive(job: Job, session_id: str, output: Output) -> RunResult:
         raise Stopped(signals.code - 128 if signals.code else signal.SIGINT) from None
 
 
-def _listen(signals: _Signals) -> None:
-    loop = asyncio.get_running_loop()
-    for number in SIGNALS:
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            with contextlib.suppress(NotImplementedError):  # Windows: the raising handler stays
-                loop.add_signal_handler(number, signals, number)
-
-
-async def _run(job: Job, session_id: str, output: Output, signals: _Signals) -> RunResult:
+async def _run(job: Job, session_id: str, output: Output, signals: Signals) -> RunResult:
     flags = job.flags
     output.open_file()
     schema = schema_of(flags)
     task, warning = task_text(job.words, flags.prompt)
     if warning:
-        output.console.err(f"warn  {warning}")
+        output.console.err(output.words.said(f"warn  {warning}"))
     _check_files(flags)
     options = run_options(flags, _free_id(flags, session_id), agent=job.agent, **job.more)
     loaded = runtime.load(settings_flags(flags), options)
+    output.words.use(loaded.settings.ui.language)
     if not flags.bare and not flags.trust and (said := trust.notice(options.cwd)):
-        output.console.err(f"note  {said}")
+        output.console.err(output.words.said(f"note  {said}"))
     with contextlib.ExitStack() as at_end:
         host = _host(flags, loaded.settings.ui, output, signals, at_end)
         session = await built(loaded, host, options)
         try:
             _adopt(session, flags, output)
-            signals.session = session
+            signals.cancel = session.agent.cancel
             return await session.agent.run(task, output=schema, on_event=output.event)
         finally:
             signals.over = True
@@ -184,12 +142,13 @@ def _adopt(session: runtime.Session, flags: RunFlags, output: Output) -> None:
     if log is not None:
         output.log_failed = lambda: log.failed
     if flags.continue_ and session.restored is None:
-        output.console.err("note  there is no earlier session in this folder: this is a new one")
+        output.console.err(output.words.said("note  there is no earlier session in this folder: this is a new one"))
     if session.restored is not None and session.restored.skipped:
-        output.console.err(f"warn  {session.restored.skipped} unreadable lines of the session were skipped")
+        skipped = f"warn  {session.restored.skipped} unreadable lines of the session were skipped"
+        output.console.err(output.words.said(skipped))
 
 
-def _host(flags: RunFlags, ui: UiSettings, output: Output, signals: _Signals, at_end: contextlib.ExitStack) -> Host:
+def _host(flags: RunFlags, ui: UiSettings, output: Output, signals: Signals, at_end: contextlib.ExitStack) -> Host:
     """The terminal, if there is one to show the run on and to ask at; else nobody."""
     if headless(flags) or flags.verbose or flags.no_markdown or ui.plain or not is_terminal(sys.stdout):
         return HeadlessHost() if headless(flags) else _asking(ui, output)
