@@ -111,8 +111,9 @@ def _line(tool: Tool) -> str:
     """Its first sentence, which a description may break over lines; the other names in a line of their own."""
     text = " ".join(tool.description.strip().split("\n\n")[0].split())
     first = re.split(r"(?<=[.!?;]) |(?<=[。；])", text, maxsplit=1)[0].rstrip(";；")
-    aliases = f"\n{'':18} {'':<12} {said('also ' + ', '.join(tool.aliases))}" if tool.aliases else ""
-    return f"{pad_right(tool.name, 18)} {pad_right(said(_kind(tool)), 12)} {said(first)}{aliases}"
+    aliases = f"\n{'':18} {'':<12} {said('also')} {', '.join(tool.aliases)}" if tool.aliases else ""
+    kind = said("by call") if callable(tool.kind) else tool.kind.value
+    return f"{pad_right(tool.name, 18)} {pad_right(kind, 12)} {said(first)}{aliases}"
 
 
 def _tool(tool: Tool) -> dict[str, Any]:

@@ -148,8 +148,8 @@ def trust(
         console.tell(f"no file in {trusts.repo_root(here)} would set or run anything: there is nothing to trust")
         return 0
     for change in changes:
-        kind = said("new" if change.new else "changed")
-        console.out_text(f"{kind}: {change.item.path}: {said(change.item.summary)}")
+        kind = "new" if change.new else "changed"
+        console.tell(f"{kind}: {change.item.path}: {change.item.summary}")
         console.out_text(change.diff)
     question = f"Trust these {len(changes)} files in {trusts.repo_root(here)}?"
     if not yes and not typer.confirm(said(question), default=False):

@@ -9,14 +9,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import field
 from functools import lru_cache
-from typing import Any
 
 from aicli.late import dataclass, regex
 from aicli.ui.language import spoken
 
 _SLOT = regex(r"\{(\d+)\}")
-_JOINTS = ((". ", "。"), ("? ", "？"), ("; ", "；"), (": ", "："), (", ", "、"))
-_DEEPEST = 6
+_JOINTS = ((". ", "。"), ("? ", "？"), ("; ", "；"), (": ", "："))
+_ENDS = _JOINTS[:3]
+_MOST_JOINTS, _LONGEST = 12, 2_000
+"""Longer texts are not ours: a page, a program's output."""
 _TELLING = 6
 """Letters."""
 
@@ -37,7 +38,7 @@ class Template:
     def weak(self) -> bool:
         """So few letters of its own that it could fit somebody else's sentence."""
         own = "".join(self.literals)
-        return sum(map(str.isalpha, own)) < _TELLING and ":" not in own
+        return sum(map(str.isalpha, own)) < _TELLING and not {":", "`"} & set(own)
 
     def match(self, text: str) -> re.Match[str] | None:
         """The slots' texts, where the whole text fits."""
@@ -74,11 +75,11 @@ def entries(language: str) -> Mapping[str, str]:
 def _catalogue(language: str) -> Catalogue:
     whole, templates = {}, []
     for source, other in entries(language).items():
-        source = _bare(source)
+        source, other = _bare(source.strip()), _bare(other.strip(), "。")
         if _SLOT.search(source):
-            templates.append(Template(_bare(other, "。"), source))
+            templates.append(Template(other, source))
         else:
-            whole[source] = _bare(other, "。")
+            whole[source] = other
     templates.sort(key=lambda t: -sum(map(len, t.literals)))
     return Catalogue(whole, tuple((max(t.literals, key=len, default=""), t) for t in templates))
 
@@ -89,68 +90,71 @@ def _bare(text: str, stop: str = ".") -> str:
 
 
 class _Slot(str):
-    """What stood in a slot: `{0}` is translated where it is a sentence of ours, `{0:t}` where it is a word of ours."""
+    """What stood in a slot: `{0}` is translated where it is a sentence of ours, `{0:t}` where it is a word of ours too."""
+
+    language = ""
 
     def __format__(self, spec: str) -> str:
         if spec == "t" or " " in self:
-            return _other(self, self.language, self.depth + 1, joined=spec == "t") or str(self)
+            return _other(str(self), self.language, joined=spec == "t") or str(self)
         return str(self)
 
-    language = ""
-    depth = 0
-
     @classmethod
-    def of(cls, text: str, language: str, depth: int) -> _Slot:
+    def of(cls, text: str, language: str) -> _Slot:
         slot = cls(text)
-        slot.language, slot.depth = language, depth
+        slot.language = language
         return slot
 
 
-def _other(text: str, language: str, depth: int = 0, *, joined: bool = True) -> str:
+@lru_cache(maxsize=1024)
+def _other(text: str, language: str, *, joined: bool = True) -> str:
     """The translation, "" where there is none. Sentences that were joined by others are taken apart."""
-    if depth > _DEEPEST or not text.strip():
-        return ""
     core = text.strip()
-    found = _matched(_bare(core), language, depth)
+    found = _matched(_bare(core), language) if core else ""
     if found:
         stop = "。" if core.endswith(".") and not core.endswith("..") and found[-1:] not in "。？！…" else ""
         lead = text[: len(text) - len(text.lstrip())]
         return lead + found + stop + text[len(text.rstrip()) :]
-    return _taken_apart(text, language, depth) if joined else ""
+    return _taken_apart(text, language) if joined else ""
 
 
-def _matched(core: str, language: str, depth: int) -> str:
+def _matched(core: str, language: str) -> str:
     catalogue = _catalogue(language)
     if core in catalogue.whole:
         return catalogue.whole[core]
+    if several := _taken_apart(core, language, _ENDS, partly=False):
+        return several  # a slot must not swallow the next sentence
     for literal, template in catalogue.templates:
         if literal in core and (match := template.match(core)):
-            return template.other.format(*(_Slot.of(part, language, depth) for part in match.groups()))
+            return template.other.format(*(_Slot.of(part, language) for part in match.groups()))
     return ""
 
 
-def _taken_apart(text: str, language: str, depth: int) -> str:
-    """Sentences joined by others: where both sides are known, else where one is."""
-    partly = ""
-    for joint, other in _JOINTS:
+def _taken_apart(
+    text: str, language: str, joints: tuple[tuple[str, str], ...] = _JOINTS, *, partly: bool = True
+) -> str:
+    """Sentences joined by others: where both sides are known, else (`partly`) where one is. A lone word is no sentence."""
+    half = ""
+    if sum(text.count(joint) for joint, _ in joints) > _MOST_JOINTS:
+        return half
+    for joint, other in joints:
         head, found, rest = text.partition(joint)
         while found:
-            first = _other(head, language, depth + 1, joined=False)
-            second = _other(rest, language, depth + 1)
-            if first or second:
-                whole = f"{_bare(first or head, '。')}{other}{second or rest}"
-                if first and second:
-                    return whole
-                partly = partly or whole
+            first = _other(head, language, joined=False) if " " in head else ""
+            second = _other(rest, language, joined=partly) if (first or partly) and " " in rest else ""
+            whole = f"{_bare(first or head, '。')}{other}{second or rest}"
+            if first and second:
+                return whole
+            half = half or (whole if first or second else "")
             more, found, rest = rest.partition(joint)
             head = f"{head}{joint}{more}"
-    return partly
+    return half if partly else ""
 
 
 def said(text: str, language: str = "") -> str:
     """The text in the language (the person's own where none is named); as it is where nothing is known of it. Pure."""
     language = language or spoken()
-    return text if language == "en" else _other(text, language) or text
+    return text if language == "en" or len(text) > _LONGEST else _other(text, language) or text
 
 
 def lines(text: str, language: str = "") -> str:
@@ -166,8 +170,3 @@ def error_line(message: str, hint: str = "", language: str = "") -> str:
         return f"{message}{'' if message.endswith(('.', '?')) else '.'} {hint}" if hint else message
     first, second = said(message, language), said(hint, language)
     return f"{first.rstrip('.。')}。{second}" if hint else first
-
-
-def error_of(error: Any, language: str = "") -> str:
-    """The line of an AicliError."""
-    return error_line(str(error), error.hint, language)
