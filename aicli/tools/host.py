@@ -52,7 +52,10 @@ class Question:
 
 
 class Host(Protocol):
-    """Whoever can be asked. Implement these three; nothing needs to be inherited."""
+    """Whoever can be asked. Implement these three; nothing needs to be inherited.
+
+    One with an attribute `together = True` may be asked about several calls at the same time.
+    """
 
     @property
     def present(self) -> bool:

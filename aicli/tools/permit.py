@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -14,7 +15,7 @@ from aicli.content.parts import FunctionCallPart, JsonObject
 from aicli.content.results import Display
 from aicli.safety.shell_rules import parts
 from aicli.tools.base import Tool, ToolContext, ToolFailed
-from aicli.tools.host import ApprovalRequest, Host
+from aicli.tools.host import Approval, ApprovalRequest, Host
 from aicli.tools.state import RunState
 
 
@@ -42,13 +43,18 @@ class StopTurn(Exception):
 
 
 class Permit:
-    """`save_rule(rule, scope)` keeps an "always" answer; set by the composition root."""
+    """`save_rule(rule, scope)` keeps an "always" answer; set by the composition root.
+
+    A host that says `together = True` is asked about calls that may run together at the same time, others one by one.
+    """
 
     def __init__(self, policy: Policy | None, host: Host, state: RunState) -> None:
         self.policy, self.host, self.state = policy, host, state
         self.save_rule: Callable[[str, str], None] | None = None
         self._one_at_a_time = asyncio.Lock()
         self._asked: list[tuple[str, ToolKind, JsonObject, str]] = []
+        self._open: dict[asyncio.Future[Approval], Callable[[], bool]] = {}
+        self._covered_now: set[asyncio.Future[Approval]] = set()
 
     async def ask(
         self, tool: Tool, call: FunctionCallPart, params: BaseModel, kind: ToolKind, emit: Callable[[AgentEvent], None]
@@ -69,7 +75,8 @@ class Permit:
             why = f"{verdict.why}; nobody is there to approve it" if verdict.why else "nobody is there to approve it"
             emit(Denied(call_id=call.id, name=tool.name, args=call.args, by="headless", why=why))
             raise Refused(f"not permitted: {why}")
-        async with self._one_at_a_time:
+        together = getattr(self.host, "together", False)
+        async with contextlib.nullcontext() if together else self._one_at_a_time:
             again = self.policy.verdict(tool.name, kind, args)  # an answer just given may cover this one too
             if again.decision == "allow":
                 return None
@@ -84,27 +91,53 @@ class Permit:
         verdict: Verdict,
         emit: Callable[[AgentEvent], None],
     ) -> JsonObject | None:
-        assert self.policy is not None
-        answer = await self.host.approve(self._request(tool, call, params, kind, verdict))
+        policy = self.policy
+        assert policy is not None
+        given = params.model_dump(mode="json", exclude_unset=True)
+        request = self._request(tool, call, params, kind, verdict)
+        answer = await self._answer(request, lambda: policy.verdict(tool.name, kind, given).decision == "allow")
+        if answer is None:
+            return None
         if answer.decision in ("deny", "stop"):
             why = answer.reason or "the person said no"
             emit(Denied(call_id=call.id, name=tool.name, args=call.args, by="person", why=why))
             if answer.decision == "stop":
                 raise StopTurn(f"refused by the person, who stopped the turn: {why}")
             raise Refused(f"refused by the person: {why}")
-        rule = answer.rule or self.policy.suggest(tool.name, kind, params.model_dump(mode="json", exclude_unset=True))
+        rule = answer.rule or policy.suggest(tool.name, kind, given)
         if answer.decision in ("session", "always") and rule:
-            self.policy.allow_for_session(rule)
+            policy.allow_for_session(rule)
             if answer.decision == "always" and self.save_rule:
                 self.save_rule(rule, answer.scope)
+            self._settle_covered()
         emit(Approved(call_id=call.id, by="person", why=verdict.why, scope=answer.decision, rule=rule))
         if answer.args is None:
             return None
-        changed = self.policy.verdict(tool.name, kind, answer.args)
+        changed = policy.verdict(tool.name, kind, answer.args)
         if changed.decision == "deny":
             emit(Denied(call_id=call.id, name=tool.name, args=answer.args, by="policy", why=changed.why))
             raise Refused(f"not permitted: {changed.why}")
         return answer.args
+
+    async def _answer(self, request: ApprovalRequest, covered: Callable[[], bool]) -> Approval | None:
+        """The person's answer; None once a rule given for another call covers this one too."""
+        asking = asyncio.ensure_future(self.host.approve(request))
+        self._open[asking] = covered
+        try:
+            return await asking
+        except asyncio.CancelledError:
+            if asking in self._covered_now:
+                return None
+            raise
+        finally:
+            del self._open[asking]
+            self._covered_now.discard(asking)
+
+    def _settle_covered(self) -> None:
+        for asking, covered in self._open.items():
+            if not asking.done() and covered():
+                self._covered_now.add(asking)
+                asking.cancel()
 
     def _request(
         self, tool: Tool, call: FunctionCallPart, params: BaseModel, kind: ToolKind, verdict: Verdict

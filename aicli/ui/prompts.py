@@ -26,6 +26,8 @@ class TerminalHost:
         self._approvals: ApprovalPanel | None = None
         self.on_stop: Callable[[], None] = lambda: None
 
+    together = True  # several calls that wait are one list
+
     def bind(self, stage: Stage) -> None:
         self._stage = stage
 
