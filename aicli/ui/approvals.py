@@ -10,8 +10,8 @@ from aicli.content.results import CommandDisplay, DiffDisplay, TextDisplay
 from aicli.tools.host import Approval, ApprovalRequest
 from aicli.ui.buffer import Buffer
 from aicli.ui.calls import split_title
-from aicli.ui.cells import Line, cut, hard_wrap, sides, width
-from aicli.ui.display import diff_lines
+from aicli.ui.cells import Line, cut, cut_middle, hard_wrap, sides, width
+from aicli.ui.display import diff_lines, short_path
 from aicli.ui.hunks import keep_only
 from aicli.ui.keys import Key
 from aicli.ui.lone import STILL, LoneKey, laid
@@ -304,13 +304,14 @@ class ApprovalPanel:
         return [*kept, cut((("  " + note, YELLOW),), columns)]
 
     def _why(self, request: ApprovalRequest, columns: int) -> list[Line]:
-        where = []
-        if request.cwd and request.kind == "execute":
-            where.append(self.words("approval.cwd", cwd=spelled(request.cwd)))
+        where: list[str] = []
         if request.kind == "execute":
             where.append(self.words("approval.network_on" if request.network else "approval.network_off"))
             if request.sandbox and request.sandbox != "full":
                 where.append(self.words("approval.sandbox", state=self.words.said(request.sandbox)))
+            if request.cwd:
+                room = columns - width("  " + " · ".join([self.words("approval.cwd", cwd=""), *where])) - 3
+                where.insert(0, self.words("approval.cwd", cwd=cut_middle(spelled(short_path(request.cwd)), max(9, room))))
         lines = [cut((("  " + " · ".join(where), DIM),), columns)] if where else []
         if request.why:
             why = self.words("approval.because", why=spelled(self.words.said(request.why)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from aicli.clean import sanitise, spelled
 from aicli.content.events import Outcome
 from aicli.content.results import CommandDisplay, DiffDisplay, Display, TasksDisplay, TextDisplay, ToolResult
@@ -24,6 +26,12 @@ class Shown:
     summary: str
     lines: tuple[Line, ...]
     fold: str = ""
+
+
+def short_path(path: str) -> str:
+    """The same path, the home folder as ~."""
+    home = os.path.expanduser("~").rstrip("/")
+    return "~" + path[len(home) :] if home and (path + "/").startswith(home + "/") else path
 
 
 def diff_lines(diff: str, columns: int, indent: str = "   ") -> list[Line]:
@@ -89,6 +97,8 @@ def shown(result: ToolResult, outcome: Outcome, columns: int, words: Words) -> S
     text = "\n".join(getattr(p, "text", "") for p in result.content)
     failed = outcome is not Outcome.OK
     limit = SHOWN_FAILED if failed else SHOWN
+    if outcome is Outcome.CANCELLED and not isinstance(display, CommandDisplay):
+        return Shown(_failure(outcome, words), ())
     if failed and not isinstance(display, CommandDisplay):
         lines, fold = text_lines(words.said(text), columns, limit, words, tail=False)
         return Shown(_failure(outcome, words), tuple(lines), fold)
