@@ -128,8 +128,7 @@ class Agent:
                 on_event(event)
 
         self._emit = emit
-        begin = time.monotonic()
-        self._cancel_code = 130
+        begin, self._cancel_code = time.monotonic(), 130
         inner = self._inner = asyncio.create_task(self._run(task, answer.schema_of(output), emit))
         try:
             await asyncio.wait({inner})
@@ -192,7 +191,9 @@ class Agent:
     def cancel(self, exit_code: int = 130) -> bool:
         """Ends the run under way, if there is one: calls are answered, processes killed, then RunFinished(cancelled)."""
         self._cancel_code = exit_code
-        return self._inner is not None and self._inner.cancel()
+        if (inner := self._inner) is not None:
+            inner.get_loop().call_soon(inner.cancel)  # once it has begun: only then it can say how it ended
+        return inner is not None
 
     def report(self, event: AgentEvent) -> None:
         """An event from outside the loop (a retry of the transport) joins the run under way, or the log between runs."""

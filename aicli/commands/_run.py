@@ -58,7 +58,6 @@ def _ended(job: Job, session_id: str, output: Output, signals: Signals) -> tuple
     """The run's result, or the error or exit code with which it ended without one. No signal raises from then on."""
     try:
         try:
-            signals.let_in()
             with _stdout_kept(job.flags):
                 result = asyncio.run(_drive(job, session_id, output, signals))
             signals.over = True

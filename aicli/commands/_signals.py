@@ -45,7 +45,7 @@ class Signals:
 
     @contextlib.contextmanager
     def taken(self) -> Iterator[None]:
-        """Signals will come here once they are let in. Ignored ones (nohup) stay ignored. In the main thread only."""
+        """Signals will come here, held until `listen`. Ignored ones (nohup) stay ignored. In the main thread only."""
         masked = hasattr(signal, "pthread_sigmask")
         before = {number: signal.getsignal(number) for number in SIGNALS}
         held = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS) if masked else set()
@@ -64,14 +64,11 @@ class Signals:
             if masked:
                 signal.pthread_sigmask(signal.SIG_SETMASK, held)
 
-    def let_in(self) -> None:
-        """Those held until now come at once. Raises Stopped."""
+    def listen(self) -> None:
+        """From now on the running loop takes them, those held until now too, and the current task is what they end."""
+        self._main, self._loop = asyncio.current_task(), asyncio.get_running_loop()
         if hasattr(signal, "pthread_sigmask"):
             signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-
-    def listen(self) -> None:
-        """From now on the running loop takes them, and the current task is what they end."""
-        self._main, self._loop = asyncio.current_task(), asyncio.get_running_loop()
 
     def __call__(self, number: int) -> None:
         if self.over:

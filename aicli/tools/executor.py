@@ -20,6 +20,7 @@ from aicli.content.parts import FunctionCallPart, FunctionResponsePart, InlineDa
 from aicli.content.results import ToolResult
 from aicli.late import dataclass
 from aicli.tools.base import Tool, ToolContext, ToolFailed
+from aicli.tools.bounded import Bounded
 from aicli.tools.host import HeadlessHost, Host
 from aicli.tools.permit import Permit, Policy, Refused, StopTurn
 from aicli.tools.registry import ToolRegistry
@@ -30,6 +31,7 @@ from aicli.tools.validate import BadArguments, validated
 Emit = Callable[[AgentEvent], None]
 CANCELLED = "cancelled: the person stopped the run before this call finished"
 RESULT_LIMIT = 60_000
+TASK_GRACE = 5.0
 
 
 class Interrupted(asyncio.CancelledError):
@@ -51,7 +53,8 @@ class _Ready:
 class LocalExecutor:
     """Runs the calls of one reply. `before_effect` is awaited before anything that changes the world.
 
-    `policy` None allows everything: the tools were passed by the program itself.
+    `policy` None allows everything: the tools were passed by the program itself. `grace`: seconds that a stopped call
+    of an async tool has to come back (it may have processes to end); an agent, whose own calls come first, has thrice.
     """
 
     def __init__(
@@ -68,6 +71,7 @@ class LocalExecutor:
         self.policy = policy
         self.host: Host = host or HeadlessHost()
         self.before_effect = before_effect
+        self.grace = TASK_GRACE
         self._permit = Permit(policy, self.host, self.state)
 
     def on_always(self, save_rule: Callable[[str, str], None]) -> None:
@@ -155,6 +159,9 @@ class LocalExecutor:
         answers[call.id] = response(call, result)
         del started[call.id]
         emit(ToolFinished(call_id=call.id, name=call.name, result=result, outcome=outcome, seconds=clock.seconds))
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():  # the tool kept the news of it to itself
+            raise asyncio.CancelledError
 
     async def _outcome(self, call: FunctionCallPart, emit: Emit, clock: _Clock) -> tuple[ToolResult, Outcome]:
         try:
@@ -216,18 +223,20 @@ class LocalExecutor:
         if name:
             arguments[name] = context
         async with asyncio.timeout(ready.tool.timeout):
-            value = await _called(ready.tool.run, arguments)
+            value = await _called(ready.tool.run, arguments, self.grace * (3 if ready.kind is ToolKind.AGENT else 1))
         return (
             value if isinstance(value, ToolResult) else ToolResult.of(value if isinstance(value, str) else str(value))
         )
 
 
-async def _called(run: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+async def _called(run: Callable[..., Any], arguments: dict[str, Any], grace: float) -> Any:
     """What the tool gives. What it raises to end a program, a loop or a task is a failure of the tool alone."""
     try:
         if inspect.iscoroutinefunction(run):
-            return await run(**arguments)
+            return await Bounded(run(**arguments), grace)
         value = await _in_thread(run, arguments)
+        if inspect.iscoroutine(value):
+            return await Bounded(value, grace)
         return await value if inspect.isawaitable(value) else value
     except TimeoutError as e:
         raise ToolFailed(f"Something that the tool waited for gave no answer in time ({_message(e)}).") from e

@@ -19,6 +19,7 @@ from aicli.content.events import AgentEvent, Delegated, RunFinished
 from aicli.content.kinds import ToolKind
 from aicli.content.messages import Message
 from aicli.content.results import ToolResult
+from aicli.content.run_result import RunResult
 from aicli.errors import ConfigError, UsageError
 from aicli.models.scripted import ScriptedModel, call
 from aicli.tools.base import tool
@@ -171,3 +172,19 @@ def test_a_small_window_is_told_short_instructions_whole_and_long_ones_cut() -> 
     assert "in this form:\n\n# Plan: <" in system_text(plan, cwd="/w", profile="compact")
     long = system_text(AgentSpec(name="x", instructions="One rule.\n" * 500), cwd="/w", profile="compact")
     assert long.count("One rule.") == 4
+
+
+def test_a_run_that_is_cancelled_before_its_first_step_says_so() -> None:
+    @tool
+    async def wait() -> str:
+        await asyncio.sleep(60)
+        return ""
+
+    async def at_once() -> RunResult:
+        agent = Agent("x", instructions="", model=ScriptedModel([[call("wait")], "never said"]), tools=[wait])
+        run = asyncio.ensure_future(agent.run("go"))
+        asyncio.get_running_loop().call_soon(agent.cancel, 143)
+        return await run
+
+    result = asyncio.run(at_once())
+    assert (result.status, result.reason, result.exit_code) == ("cancelled", "cancelled", 143)

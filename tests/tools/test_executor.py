@@ -7,16 +7,18 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
 
 from aicli import Agent
+from aicli.content.events import AgentEvent, ToolFinished, ToolStarted
 from aicli.content.kinds import ToolKind, Verdict
 from aicli.content.run_result import RunResult
 from aicli.models.scripted import ScriptedModel, call
 from aicli.tools.base import tool
+from aicli.tools.bounded import Bounded
 from aicli.tools.host import Approval, ApprovalRequest, Question
 
 
@@ -153,3 +155,80 @@ def test_a_person_who_stops_at_a_question_ends_the_turn() -> None:
     assert len(result.denials) == 1 and len(model.requests) == 1
     assert [r.is_error for r in agent.history[-1].responses] == [True, True]
     assert "not now" in agent.history[-1].responses[0].text
+
+
+async def stubborn() -> str:
+    """Takes no cancellation for an answer."""
+    while True:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            pass
+
+
+async def tidies_up() -> str:
+    try:
+        await asyncio.sleep(60)
+    except asyncio.CancelledError:
+        await asyncio.sleep(0.01)
+        return "put away"
+    return ""
+
+
+def test_work_that_will_not_end_is_left() -> None:
+    async def stopped() -> tuple[bool, int]:
+        task = asyncio.ensure_future(_bounded(stubborn()))
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task], timeout=20)
+        return task.cancelled(), task.cancelling()
+
+    assert asyncio.run(stopped()) == (True, 1)
+
+
+async def _bounded(work: Coroutine[Any, Any, str]) -> str:
+    return str(await Bounded(work, 0.05))
+
+
+def test_a_time_limit_holds_for_it_too() -> None:
+    async def limited() -> None:
+        async with asyncio.timeout(0.01):
+            await Bounded(stubborn(), 0.05)
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(limited())
+
+
+def test_what_tidies_up_is_believed_and_the_run_ends_all_the_same() -> None:
+    model = ScriptedModel([[call("tidies_up")], "never said"])
+    agent = Agent("x", instructions="", model=model, tools=[tool(kind=ToolKind.EXECUTE)(tidies_up)])
+    seen: list[AgentEvent] = []
+
+    def on_event(event: AgentEvent) -> None:
+        seen.append(event)
+        if isinstance(event, ToolStarted):
+            asyncio.get_running_loop().call_later(0.01, agent.cancel)
+
+    result = asyncio.run(agent.run("go", on_event=on_event))
+    assert result.status == "cancelled" and len(model.requests) == 1
+    assert agent.history[-1].responses[0].text == "put away"
+    assert sum(isinstance(e, ToolFinished) for e in seen) == 1
+
+
+def test_a_stubborn_tool_does_not_hold_a_cancelled_run() -> None:
+    for kind in (ToolKind.READ, ToolKind.EXECUTE):
+        agent = Agent(
+            "x",
+            instructions="",
+            model=ScriptedModel([[call("stubborn"), call("stubborn")], "never said"]),
+            tools=[tool(kind=kind)(stubborn)],
+        )
+        agent.executor.grace = 0.05
+
+        def on_event(event: AgentEvent, agent: Agent = agent) -> None:
+            if isinstance(event, ToolStarted):
+                asyncio.get_running_loop().call_later(0.01, agent.cancel)
+
+        result = asyncio.run(agent.run("go", on_event=on_event))
+        assert result.status == "cancelled"
+        assert [r.is_error for r in agent.history[-1].responses] == [True, True]
