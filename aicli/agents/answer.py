@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from aicli.agents.fitting import fitting
 from aicli.agents.loop import Conversation
 from aicli.content.messages import Message
 from aicli.content.parts import JsonObject
@@ -28,31 +29,6 @@ def instruction(schema: JsonObject) -> str:
     return f"\n\nYour final answer must be one JSON value, without any other text, that fits this JSON schema:\n{text}"
 
 
-def checked(text: str, schema: JsonObject) -> Any:
-    """The JSON value in `text`. Raises SchemaFailed saying where it does not fit, InputError for a schema of no use."""
-    from jsonschema import exceptions, validators  # 40 ms, and needed only here
-    from referencing.exceptions import Unresolvable
-
-    body = text.strip()
-    if body.startswith("```"):
-        body = body.split("\n", 1)[-1].rsplit("```", 1)[0]
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError) as e:
-        raise SchemaFailed(f"the answer is not JSON: {e}") from e
-    validator = validators.validator_for(schema)(schema)
-    try:
-        error = exceptions.best_match(validator.iter_errors(value))
-    except Unresolvable as e:
-        raise InputError(f"the schema refers to {e.ref!r}, which is not in it") from e
-    except RecursionError as e:
-        raise InputError("the schema or the answer is nested too deeply") from e
-    if error is not None:
-        where = "/".join(str(p) for p in error.absolute_path) or "the answer"
-        raise SchemaFailed(f"{where}: {error.message[:300]}")
-    return value
-
-
 async def structured(
     reply: Message, schema: JsonObject, talk: Conversation, again: Callable[[], Awaitable[Message]]
 ) -> Any:
@@ -60,7 +36,10 @@ async def structured(
     talk.request = talk.request.model_copy(update={"tools": (), "output_schema": schema})
     for n in range(RE_ASKS + 1):
         try:
-            return checked(reply.text, schema)
+            return await fitting(reply.text, schema, talk.budget.seconds_left)
+        except InputError:
+            talk.budget.check()  # the time cap goes first where it is what ended the check
+            raise
         except SchemaFailed as e:
             if n == RE_ASKS:
                 raise
