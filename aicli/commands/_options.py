@@ -64,7 +64,9 @@ class RunFlags:
     max_wall_time: Annotated[str, typer.Option(metavar="10m", help="Most time: 90, 90s, 10m, 1h.")] = ""
     model: Annotated[str, typer.Option("--model", "-m", metavar="MODEL", help="provider:name, fast or thinking.")] = ""
     base_url: Annotated[str | None, typer.Option(metavar="URL", help="Address of the model server.")] = None
-    temperature: Annotated[float | None, typer.Option(metavar="N")] = None
+    temperature: Annotated[float | None, typer.Option(metavar="N", help="How freely the model chooses its words.")] = (
+        None
+    )
     thinking: Annotated[str | None, typer.Option(metavar="off|low|medium|high", help="How hard the model thinks.")] = (
         None
     )

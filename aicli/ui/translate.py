@@ -38,7 +38,7 @@ class Template:
     def weak(self) -> bool:
         """So few letters of its own that it could fit somebody else's sentence."""
         own = "".join(self.literals)
-        return sum(map(str.isalpha, own)) < _TELLING and not {":", "`"} & set(own)
+        return sum(map(str.isalpha, own)) < _TELLING and not ({":", "`"} & set(own) or "  " in own)
 
     def match(self, text: str) -> re.Match[str] | None:
         """The slots' texts, where the whole text fits."""
