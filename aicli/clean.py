@@ -200,6 +200,8 @@ _SHAPES = regex(
         )
     )
 )
+_SIGNS = "sk- ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ AKIA ASIA AIza xox glpat- eyJ ://".split() + ["-----BEGIN "]
+"""One of them stands in whatever has a shape: text without any need not be read sign by sign."""
 _TOKEN_TAIL = regex(r"[!-~]+\Z")
 _PEM_TAIL = regex(r"-----BEGIN[A-Z0-9 ]{0,60}(?:-{0,5}|-----(?:(?!-----END )[\s\S])*(?:-----END [A-Z0-9 ]*-{0,4})?)\Z")
 _EXACT_ONLY = frozenset({"meta", "id", "call_id", "session_id", "sha256", "hash", "signature", "encrypted_content"})
@@ -219,7 +221,8 @@ class Redactor:
         self._exact = re.compile("|".join(map(re.escape, self._forms))) if forms else None
 
     def __call__(self, text: str) -> str:
-        return _SHAPES.sub(REDACTED, self.exact(text))
+        text = self.exact(text)
+        return _SHAPES.sub(REDACTED, text) if any(sign in text for sign in _SIGNS) else text
 
     def exact(self, text: str) -> str:
         """Only the exact secrets are taken out: for opaque data that must come back unchanged otherwise."""

@@ -109,6 +109,8 @@ KEYS = (
     "xoxb-123456789012-abcdefghijkl",
     "glpat-abcdefghijklmnopqrst",
     "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl",
+    "ASIAIOSFODNN7EXAMPLE",
+    *(f"gh{kind}_abcdefghijklmnopqrstuvwxyz0123456789" for kind in "ours"),
 )
 
 
