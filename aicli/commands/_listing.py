@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from aicli import paths
+from aicli.agents.delegate import delegate_tool
 from aicli.agents.registry import AgentRegistry
 from aicli.agents.spec import AgentSpec
 from aicli.clean import json_text
@@ -16,6 +17,9 @@ from aicli.tools.registry import ToolRegistry
 from aicli.ui.cells import pad_right
 from aicli.ui.console import Console
 from aicli.ui.translate import said
+
+if TYPE_CHECKING:
+    from aicli.agents.agent import Agent
 
 
 def agents_of(cwd: Path) -> AgentRegistry:
@@ -79,8 +83,8 @@ def _agent(spec: AgentSpec, cwd: Path) -> dict[str, Any]:
 def show_tools(cwd: Path, name: str, as_json: bool) -> int:
     """All tools, or one with its parameters. Raises UsageError with the nearest name."""
     console = Console()
-    registry = tools_of(cwd)
-    every = registry.select(("*",))
+    registry, agents = tools_of(cwd), list(agents_of(cwd))
+    every = [*registry.select(("*",)), delegate_tool(_never, [spec.name for spec in agents])]
     if name:
         from aicli.errors import UsageError
 
@@ -97,20 +101,30 @@ def show_tools(cwd: Path, name: str, as_json: bool) -> int:
         found = [_tool(tool) for tool in every]
         console.out_exact(dumped(found[0] if name else found))
     else:
-        console.out_text("\n".join(map(_line, every)))
+        only = ", ".join(spec.name for spec in agents if spec.delegates)
+        note = said(f"only with agents that may give tasks to others: {only}")
+        console.out_text("\n".join([*map(_line, every), f"{'':18} {'':<12} {note}"]))
     for problem in registry.problems:
         console.remark(f"warn  {problem}")
     return 0
+
+
+def _never(name: str) -> Agent:
+    raise NotImplementedError(name)  # the tool is only looked at
 
 
 def _kind(tool: Tool) -> str:
     return tool.kind.value if not callable(tool.kind) else "by call"
 
 
+def first_sentence(description: str) -> str:
+    said = " ".join(description.strip().split("\n\n")[0].split())
+    return re.split(r"(?<=[.!?;]) |(?<=[。；])", said, maxsplit=1)[0].rstrip(";；")
+
+
 def _line(tool: Tool) -> str:
     """Its first sentence, which a description may break over lines; the other names in a line of their own."""
-    text = " ".join(tool.description.strip().split("\n\n")[0].split())
-    first = re.split(r"(?<=[.!?;]) |(?<=[。；])", text, maxsplit=1)[0].rstrip(";；")
+    first = first_sentence(tool.description)
     aliases = f"\n{'':18} {'':<12} {said('also')} {', '.join(tool.aliases)}" if tool.aliases else ""
     kind = said("by call") if callable(tool.kind) else tool.kind.value
     return f"{pad_right(tool.name, 18)} {pad_right(kind, 12)} {said(first)}{aliases}"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aicli import paths
-from aicli.errors import AicliError
+from aicli.errors import AicliError, UsageError
 from aicli.workspace.faults import WorkspaceError
 
 if TYPE_CHECKING:
@@ -124,6 +124,13 @@ def filled(text: str, arguments: str) -> str:
     return body if had or not arguments else f"{body}\n\n{arguments}"
 
 
+def unknown(words: Words, name: str, own: Iterable[str]) -> UsageError:
+    """The error for a command that is not there; it names the nearest one."""
+    near = difflib.get_close_matches(name, [*_BY_NAME, *own], 1, 0.5)
+    hint = words("chat.near", name="/" + near[0]) if near else words("chat.see_help")
+    return UsageError(words("chat.unknown", name=name), hint=hint)
+
+
 async def run(chat: Chat, name: str, arguments: str) -> None:
     """Carries out one command; its errors are lines, never the end of the conversation."""
     slash = _BY_NAME.get(name)
@@ -136,10 +143,7 @@ async def run(chat: Chat, name: str, arguments: str) -> None:
             text = own[name].read_text("utf-8", "replace")
             await chat.turn(filled(text, arguments), shown="")
             return
-        near = difflib.get_close_matches(name, [*_BY_NAME, *own], 1, 0.5)
-        chat.screen.error(
-            chat.words("chat.unknown", name=name), chat.words("chat.near", name=near[0]) if near else "/help"
-        )
+        raise unknown(chat.words, name, own)
     except AicliError as error:
         chat.screen.error(str(error), error.hint)
     except (OSError, WorkspaceError) as error:

@@ -35,7 +35,7 @@ async def memory(chat: Chat, arguments: str) -> None:
         text = store.for_prompt(100_000).strip()
         chat.screen.say(text or words("files.nothing_remembered"))
     else:
-        raise UsageError(words("slash.memory"))
+        raise UsageError("/memory  " + words("slash.memory"))
 
 
 def _checkpoints(chat: Chat) -> Checkpoints:
@@ -49,10 +49,10 @@ async def undo(chat: Chat, arguments: str) -> None:
     """/undo, /undo N, /undo redo."""
     checkpoints = _checkpoints(chat)
     if arguments.lower() == "redo":
-        done = await asyncio.to_thread(checkpoints.redo)
+        said, done = "files.redone", await asyncio.to_thread(checkpoints.redo)
     else:
-        done = await asyncio.to_thread(checkpoints.undo, _number(chat, arguments))
-    chat.screen.dim(chat.words("files.undone", n=done.turns, files=", ".join(done.restored) or "-"))
+        said, done = "files.undone", await asyncio.to_thread(checkpoints.undo, _number(chat, arguments))
+    chat.screen.dim(chat.words(said, n=done.turns, files=", ".join(done.restored) or "-"))
     for path, why in done.left.items():
         chat.screen.note(f"{path}: {why}")
 
@@ -67,7 +67,7 @@ async def diff(chat: Chat, arguments: str) -> None:
     """What this session changed, file by file."""
     found = [d for d in await asyncio.to_thread(_checkpoints(chat).diff) if arguments in d.path]
     if not found:
-        chat.screen.dim(chat.words("files.unchanged"))
+        chat.screen.dim(chat.words("files.unchanged_here" if arguments else "files.unchanged", path=arguments))
     columns = chat.screen.stage.screen.width
     for change in found:
         head: Line = ((f"  {change.path}", BOLD), (f"  +{change.diff.added} −{change.diff.removed}", DIM))

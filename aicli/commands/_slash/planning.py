@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aicli.commands._slash.models import say_mode
 from aicli.content.kinds import PermissionMode
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ async def plan(chat: Chat, arguments: str) -> None:
     if not arguments:
         now = chat.session.policy.mode
         chat.set_mode(PermissionMode.DEFAULT if now is PermissionMode.PLAN else PermissionMode.PLAN)
-        chat.screen.dim(chat.words("mode.set", mode=chat.session.policy.mode.value))
+        say_mode(chat)
         return
     from aicli.commands._planning import plan_in_chat
 

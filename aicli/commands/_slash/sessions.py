@@ -29,9 +29,9 @@ async def sessions(chat: Chat, arguments: str) -> None:
         if arguments != "all" and one.cwd != str(chat.session.workspace.root):
             continue
         key, n = amounts.ago(time.time() - one.used)
-        rows.append(
-            (one.id[:8], chat.words(key, n=n), cut_text(one.name or " ".join(one.task.split()), 40), f"{one.turns}")
-        )
+        said = cut_text(one.name or " ".join(one.task.split()), 60)
+        here = chat.words("sessions.this") if one.id == chat.session.state.session_id else ""
+        rows.append((one.id[:8], chat.words(key, n=n), said + here))
     if rows:
         table(chat, rows[:20])
     else:
@@ -64,7 +64,7 @@ async def fork(chat: Chat, arguments: str) -> None:
 
 async def rename(chat: Chat, arguments: str) -> None:
     if not arguments:
-        raise UsageError(chat.words("slash.rename"))
+        raise UsageError("/rename  " + chat.words("slash.rename"))
     if chat.session.log is None:
         raise UsageError(chat.words("sessions.unkept"))
     _store().rename(chat.session.state.session_id, arguments)
@@ -84,15 +84,16 @@ async def export(chat: Chat, arguments: str) -> None:
     if summary is None:
         raise UsageError(chat.words("sessions.none"))
     file = Path(arguments or f"aicli-{restored.id[:8]}.md").expanduser()
+    shown = str(file)
     file = file if file.is_absolute() else chat.session.workspace.root / file
     if file.exists():
-        raise UsageError(chat.words("sessions.exists", file=file))
+        raise UsageError(chat.words("sessions.exists", file=shown), hint=chat.words("sessions.other_name"))
     if file.suffix == ".json":
         text = documents.as_json(restored)
     else:
         text = (documents.as_html if file.suffix == ".html" else documents.as_markdown)(restored, summary)
     await asyncio.to_thread(file.write_text, text, "utf-8")
-    chat.screen.dim(chat.words("sessions.exported", file=file))
+    chat.screen.dim(chat.words("sessions.exported", file=shown))
 
 
 async def config(chat: Chat, arguments: str) -> None:

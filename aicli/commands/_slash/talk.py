@@ -9,43 +9,51 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from aicli.agents.context import message_tokens, specs_tokens, tokens
+from aicli.commands._mentions import typed
+from aicli.errors import ContextTooLong
 from aicli.ui import amounts
-from aicli.ui.cells import Line, cut_text, pad_right
-from aicli.ui.theme import BOLD, DIM
+from aicli.ui.cells import Line, cut_text
+from aicli.ui.listing import listed
+from aicli.ui.theme import BOLD
 
 if TYPE_CHECKING:
     from aicli.commands._chat_types import Chat
+    from aicli.commands._slash import Slash
+    from aicli.ui.words import Words
 
 _COPIERS = (("wl-copy",), ("pbcopy",), ("xclip", "-selection", "clipboard"), ("xsel", "-ib"), ("clip.exe",))
 
 
 def table(chat: Chat, rows: Sequence[tuple[str, ...]], head: str = "") -> None:
     """Columns, the first one bold."""
-    if not rows:
-        return
-    wide = [max(len(r[i]) if r[i].isascii() else 2 * len(r[i]) for r in rows) for i in range(len(rows[0]))]
-    lines: list[Line] = [((head, BOLD),)] if head else []
-    for row in rows:
-        cells = [pad_right(cell, min(w, 40)) for cell, w in zip(row, wide, strict=True)]
-        lines.append((("  " + cells[0], BOLD), ("  " + "  ".join(cells[1:]).rstrip(), DIM)))
-    chat.screen.stage.transcript.fitted(lines)
-    chat.screen.stage.frames.changed(at_once=True)
+    stage = chat.screen.stage
+    lines: list[Line] = [(("  " + head, BOLD),)] if head else []
+    stage.print([*lines, *listed(rows, stage.screen.width)])
 
 
 async def help(chat: Chat, arguments: str) -> None:
+    """All commands, or one with its other names. Raises UsageError with the nearest name."""
     from aicli.commands import _slash
 
-    words = chat.words
+    words, wanted = chat.words, arguments.lstrip("/").lower()
     rows = [
-        ("/" + slash.name, words(f"slash.{slash.name}"), " ".join("/" + a for a in slash.aliases))
+        ("/" + slash.name, described(words, slash))
         for slash in _slash.TABLE
-        if not arguments or arguments.lstrip("/").lower() in (slash.name, *slash.aliases)
+        if not wanted or wanted in (slash.name, *slash.aliases)
     ]
     own = _slash.custom(chat.session)
-    rows += [("/" + name, _slash.described(file), "") for name, file in own.items() if not arguments]
+    rows += [("/" + name, _slash.described(file)) for name, file in own.items() if wanted in ("", name)]
+    if not rows:
+        raise _slash.unknown(words, wanted, own)
     table(chat, rows)
-    if not arguments:
+    if not wanted:
         chat.screen.say(words("help.keys"))
+
+
+def described(words: Words, slash: Slash) -> str:
+    """What it does, and its other names."""
+    others = ", ".join("/" + alias for alias in slash.aliases)
+    return words(f"slash.{slash.name}") + (words("slash.also", names=others) if others else "")
 
 
 async def clear(chat: Chat, arguments: str) -> None:
@@ -64,8 +72,11 @@ async def quit(chat: Chat, arguments: str) -> None:
 async def history(chat: Chat, arguments: str) -> None:
     rows = []
     for n, message in enumerate(chat.agent.history, 1):
-        said = message.text or ", ".join(c.name for c in message.calls) or ", ".join(r.name for r in message.responses)
-        rows.append((str(n), message.role, cut_text(" ".join(said.split()), 60), f"{message_tokens(message)}"))
+        names = [c.name for c in message.calls] or [r.name for r in message.responses]
+        said = typed(message) or ", ".join(names)
+        who = chat.words(f"history.{message.role}")
+        tokens_of = chat.words("run.tokens", n=f"{message_tokens(message):,}")
+        rows.append((str(n), who, tokens_of, cut_text(" ".join(said.split()), 60)))
     table(chat, rows[-40:], chat.words("talk.messages", n=len(rows)))
 
 
@@ -90,11 +101,16 @@ async def compact(chat: Chat, arguments: str) -> None:
     """Older turns give way to a summary; tokens before and after are shown."""
     chat.screen.working(chat.words("talk.compacting"))
     try:
+        if not chat.agent.history:
+            chat.screen.dim(chat.words("talk.nothing_to_compact"))
+            return
         event = await chat.agent.compact()
         chat.screen.footer.used = event.after
         chat.turns.clear()
         before, after = amounts.tokens(event.before), amounts.tokens(event.after)
         chat.screen.dim(chat.words("run.compacted", before=before, after=after))
+    except ContextTooLong:
+        chat.screen.dim(chat.words("talk.nothing_to_compact"))
     finally:
         chat.screen.end()
 
@@ -116,9 +132,14 @@ async def context(chat: Chat, arguments: str) -> None:
         (words("context.memory"), "", f"{tokens(memory):,}"),
         (words("context.tools"), str(len(specs)), f"{specs_tokens(specs):,}"),
         (words("context.talk"), str(len(agent.history)), f"{talk:,}"),
-        (words("context.total"), "", f"{system + specs_tokens(specs) + talk:,} / {chat.screen.footer.window or '?'}"),
+        (words("context.total"), "", _of_window(chat, system + specs_tokens(specs) + talk)),
     ]
     table(chat, rows)
+
+
+def _of_window(chat: Chat, used: int) -> str:
+    window = chat.screen.footer.window
+    return chat.words("context.of", used=f"{used:,}", window=f"{window:,}" if window else "?")
 
 
 async def copy(chat: Chat, arguments: str) -> None:
