@@ -11,17 +11,18 @@ Found = tuple[str, str]
 """(value, what it is); a value that ends with a colon or a slash goes on."""
 
 
-def candidates(line: str) -> tuple[str, list[Found]]:
+def candidates(root: Any, line: str) -> tuple[str, list[Found]]:
     """(the word that is being typed, what it could become). No candidates: a file name, or anything.
 
-    `line` is the command line up to the caret, the program's name included. Opens no connection.
+    `root` is the program's command, `line` the command line up to the caret, the program's name included. Opens no
+    connection.
     """
     words, current = _split(line)
     if current.startswith("-") and "=" in current:
         name, _, rest = current.partition("=")
-        values = _Place([*words[1:], name]).values()
+        values = _Place(root, [*words[1:], name]).values()
         return current, [(f"{name}={value}", about) for value, about in values if value.startswith(rest)]
-    place = _Place(words[1:])
+    place = _Place(root, words[1:])
     found = place.options() if current.startswith("-") and place.waits is None and not place.plain else place.values()
     return current, [one for one in found if one[0].startswith(current)]
 
@@ -51,12 +52,8 @@ def _split(line: str) -> tuple[list[str], str]:
 class _Place:
     """Where on the line the next word stands: its command, and the parameter that waits for a value (or none)."""
 
-    def __init__(self, words: list[str]) -> None:
-        from typer.main import get_command
-
-        from aicli.cli import app
-
-        self.command: Any = get_command(app)
+    def __init__(self, root: Any, words: list[str]) -> None:
+        self.command = root
         self.path: list[str] = []
         self.given: list[str] = []  # arguments so far
         self.waits: Any = None
@@ -101,11 +98,10 @@ class _Place:
             yield from _values(" ".join(self.path), param, self.given)
 
     def _commands(self) -> Iterator[Found]:
-        from aicli.cli import COMMANDS, help_line
-
         for name in self.command.list_commands(None):
             if not self.path:
-                yield name, help_line(COMMANDS / f"{name}.py")
+                with (Path(__file__).parent / f"{name}.py").open(encoding="utf-8") as lines:
+                    yield name, lines.readline().strip().strip('"').rstrip(".")  # the file itself need not be imported
             elif not (inner := self.command.get_command(None, name)).hidden:
                 yield name, (inner.help or "").strip().split("\n")[0]
 

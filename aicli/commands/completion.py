@@ -57,6 +57,7 @@ complete -c aicli -f -a '(__aicli_complete)'
 
 @app.command()
 def completion(
+    ctx: typer.Context,
     shell: Annotated[str, typer.Argument(metavar="bash|zsh|fish|powershell")] = "bash",
     line: Annotated[str | None, typer.Option(hidden=True)] = None,
 ) -> int:
@@ -71,7 +72,7 @@ def completion(
         return 0
     from aicli.commands._complete import candidates
 
-    current, found = candidates(line)
+    current, found = candidates(ctx.find_root().command, line)
     rows = [_row(shell, current, value, " ".join(about.split())[:100]) for value, about in found]
     if rows:
         Console().out_text("\n".join(dict.fromkeys(rows)))

@@ -11,18 +11,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
 from aicli import paths
+from aicli.cli import app, run
 from aicli.commands._complete import candidates
 from aicli.commands.completion import SCRIPTS
-from aicli.errors import UsageError
 from tests.support.screen import Tty
 
 ROOT = Path(__file__).parents[2]
+PROGRAM = get_command(app)
 
 
 def offered(line: str) -> list[str]:
-    return [value for value, _ in candidates(line)[1]]
+    return [value for value, _ in candidates(PROGRAM, line)[1]]
 
 
 @pytest.mark.parametrize(
@@ -93,11 +95,11 @@ def test_own_agents_plans_and_kept_sessions() -> None:
     own = paths.config_folder() / "agents"
     own.mkdir(parents=True)
     (own / "reviewer.md").write_text('+++\ndescription = "Reviews."\n+++\nReview.\n')
-    assert ("reviewer", "Reviews.") in candidates("aicli agent run re")[1]
+    assert ("reviewer", "Reviews.") in candidates(PROGRAM, "aicli agent run re")[1]
     plans = paths.project_folder(Path.cwd()) / "plans"
     plans.mkdir(parents=True)
     (plans / "20300101-000000-问候.md").write_text("# Plan: 问候\n")
-    assert candidates("aicli plan show ")[1] == [("20300101-000000-问候", "问候")]
+    assert candidates(PROGRAM, "aicli plan show ")[1] == [("20300101-000000-问候", "问候")]
 
 
 def test_kept_sessions_with_what_was_asked() -> None:
@@ -113,22 +115,20 @@ def test_kept_sessions_with_what_was_asked() -> None:
         capture_output=True,
         check=False,
     )
-    assert candidates("aicli sessions show ")[1] == [("tea-talk", "is tea 茶 good?")]
+    assert candidates(PROGRAM, "aicli sessions show ")[1] == [("tea-talk", "is tea 茶 good?")]
     assert offered("aicli replay t") == offered("aicli chat -r ") == ["tea-talk"]
 
 
 def test_an_unknown_shell() -> None:
-    from aicli.commands.completion import completion
-
-    with pytest.raises(UsageError, match="tcsh"):
-        completion("tcsh")
+    assert run(["completion", "tcsh"]) == 2
 
 
 def test_commands_and_options_load_nothing_heavy() -> None:
     code = (
-        "import sys\nfrom aicli.commands._complete import candidates\n"
-        "assert candidates('aicli ag')[1] and candidates('aicli agent run --mo')[1]\n"
-        "assert candidates('aicli prompt --output-format ')[1]\n"
+        "import sys\nfrom typer.main import get_command\nfrom aicli.cli import app\n"
+        "from aicli.commands._complete import candidates\nroot = get_command(app)\n"
+        "assert candidates(root, 'aicli ag')[1] and candidates(root, 'aicli agent run --mo')[1]\n"
+        "assert candidates(root, 'aicli prompt --output-format ')[1]\n"
         "print([m for m in ('pydantic', 'asyncio', 'httpx', 'rich', 'prompt_toolkit') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
