@@ -200,7 +200,10 @@ _SHAPES = regex(
         )
     )
 )
-_SIGNS = "sk- ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ AKIA ASIA AIza xox glpat- eyJ ://".split() + ["-----BEGIN "]
+_SIGNS = (
+    *("sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox"),
+    *("AKIA", "ASIA", "AIza", "eyJ", "://", "-----BEGIN "),
+)
 """One of them stands in whatever has a shape: text without any need not be read sign by sign."""
 _TOKEN_TAIL = regex(r"[!-~]+\Z")
 _PEM_TAIL = regex(r"-----BEGIN[A-Z0-9 ]{0,60}(?:-{0,5}|-----(?:(?!-----END )[\s\S])*(?:-----END [A-Z0-9 ]*-{0,4})?)\Z")
