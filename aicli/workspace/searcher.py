@@ -1,297 +1,104 @@
 """The search program: a child that reads a request and file names on stdin and writes one JSON record a line.
 
 It is a process of its own because a regular expression may run for ever and holds the interpreter while it does.
-Records: ["h", path, line, text, matched], ["c", path, count], ["f", path], ["skip", path, why], ["end", complete].
+Work is a line [kind, size, ...]: "names" with `size` bytes of file names after it, "whole" with a name, "part" and
+"count" with a name, start and end in the file (-1 for its end). Records: ["h", path, line, text, matched] (None for a
+line before a hit), ["c", path, count], ["f", path], ["skip", path, why], ["large", path, size] for a file that is to be
+searched in parts, ["again"] for a part of one that can't be, ["done", complete, line ends] after each piece of work.
 """
 
 from __future__ import annotations
 
-import codecs
 import io
 import json
 import os
-import re
 import sys
-from collections import deque
 from collections.abc import Callable, Iterator
 
-from aicli.workspace.searchfile import BLOCK, Files, LineNumbers, excerpt, is_binary, text_module, unified
+from aicli.workspace.filesearch import Binary, FileSearch, Full, Undivided
+from aicli.workspace.searchfile import BLOCK, Files, Stretch
 from aicli.workspace.searchrequest import Request
-from aicli.workspace.sieve import AT_ONCE, Sieve
-
-_LONGEST_LINE = 4 * 1024 * 1024
-_LARGE = 4 * 1024 * 1024
-_LONGEST_MULTILINE = 16 * 1024 * 1024
+from aicli.workspace.sieve import AT_ONCE
 
 
-class Binary(Exception):
-    """The file is no text."""
+def folders(names: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """Paths one after the other, as a folder and the names in it, a few at a time."""
+    folder = ""
+    some: list[str] = []
+    for rel in names:
+        above, _, name = rel.rpartition("/")
+        if above != folder or len(some) >= AT_ONCE:
+            if some:
+                yield folder, some
+            folder, some = above, []
+        some.append(name)
+    if some:
+        yield folder, some
 
 
-class Full(Exception):
-    """The limit is reached and there is more."""
-
-
-class Search:
-    """One search over many files. `write` gets each record; `left` counts down to the limit."""
+class Worker:
+    """Does one piece of work after the other, each up to the limit."""
 
     def __init__(self, request: Request, write: Callable[[list[object]], None]) -> None:
-        self._ask = request
-        self._write = write
-        self._regex = re.compile(request.pattern, re.MULTILINE | (re.IGNORECASE if request.ignore_case else 0))
-        self._left = request.limit
-        self.sieve = Sieve(request, self._regex)
-        self._encoding = ""
-        self._near: list[int] | None = None
+        self._search, self._files, self._write = FileSearch(request, write), Files(request.root), write
+        self._parts = request.parts
 
-    def file(self, rel: str, fd: int, size: int) -> None:
-        """Searches one file. Raises OSError, Binary, and Full where a record would pass the limit."""
-        first = os.read(fd, BLOCK)
-        if 0 < size == len(first) and (self.sieve.empty(first) or self.sieve.unmatched(first)):
-            return
-        self._encoding, self._near = "", None
-        self.sieve.adapt(first, size)
-        if self._ask.context and size >= _LARGE and self.sieve.needles and not self._ask.multiline:
-            self._near = self._matched(rel, fd, size)
-            if not self._near:
-                return
-            os.lseek(fd, 0, os.SEEK_SET)
-            first = os.read(fd, BLOCK)
-        hits = last = after = 0
-        before: deque[tuple[int, str]] = deque(maxlen=self._ask.context)
-        for number, line, at in self._lines(self._texts(fd, first, size)):
-            if at is None:
-                if after > 0:
-                    self._show(rel, number, line, None)
-                    after -= 1
-                else:
-                    before.append((number, line))
-                continue
-            if number == last:
-                continue  # a further piece of an enormous line
-            if hits == 0 and is_binary(first):
-                raise Binary
-            hits, last = hits + 1, number
-            if self._ask.mode == "files":
-                break
-            if self._ask.mode == "content":
-                self._take()
-                for other, text in before:
-                    self._show(rel, other, text, None)
-                before.clear()
-                self._show(rel, number, line, at)
-                after = self._ask.context
-        if hits and self._ask.mode != "content":
-            self._take()
-            self._write(["f", rel] if self._ask.mode == "files" else ["c", rel, hits])
+    def do(self, kind: str, names: bytes, about: list[object]) -> None:
+        """One piece of work, as it is described above."""
+        self._search.begin()
+        complete, lines = True, None
+        match kind, about:
+            case "names", []:
+                each = os.fsdecode(names).split("\0")[:-1]
+                complete = all(self._names(folder, some) for folder, some in folders(each))
+            case "whole", [str(rel)]:
+                complete = self._one(rel, lambda fd, size: self._search.file(rel, fd, size))
+            case "part", [str(rel), int(start), int(end)]:
 
-    def _matched(self, rel: str, fd: int, size: int) -> list[int]:
-        """The lines of a large file that match, found without context: only what is near them is then decoded."""
-        found: list[int] = []
-        ask = Request(**{**vars(self._ask), "context": 0, "mode": "content", "limit": self._left + 1})
-        os.lseek(fd, 0, os.SEEK_SET)
+                def part(fd: int, size: int) -> None:
+                    nonlocal lines
+                    lines = self._search.part(rel, fd, start, end)
+
+                complete = self._one(rel, part)
+            case "count", [str(rel), int(start), int(end)]:
+
+                def count(fd: int, size: int) -> None:
+                    nonlocal lines
+                    lines = Stretch(fd, start, end).lines()
+
+                lines = 0
+                self._one(rel, count)
+        self._write(["done", complete, lines])
+
+    def _names(self, folder: str, names: list[str]) -> bool:
+        """False when the limit is reached."""
+        before, parts = folder + "/" if folder else "", self._parts
+        some = self._search.sieve.suspects(self._files, folder, names) if len(names) > 1 else names
+        return all(
+            self._one(rel, lambda fd, size, rel=rel: self._search.file(rel, fd, size, parts))  # type: ignore[misc]
+            for rel in (before + name for name in some)
+        )
+
+    def _one(self, rel: str, look: Callable[[int, int], None]) -> bool:
+        """Looks into one file; False when the limit is reached."""
         try:
-            Search(ask, lambda record: found.append(int(str(record[2])))).file(rel, fd, size)
-        except Full:
-            pass
-        return found
-
-    def _far(self, first: int, last: int) -> bool:
-        """Are these lines of no interest, not even as context?"""
-        reach = self._ask.context
-        return self._near is not None and not any(n - reach <= last and first <= n + reach for n in self._near)
-
-    def _take(self) -> None:
-        if self._left <= 0:
-            raise Full
-        self._left -= 1
-
-    def _show(self, rel: str, number: int, line: str, at: int | None) -> None:
-        self._write(["h", rel, number, excerpt(line, at or 0, self._ask.width), at is not None])
-
-    def _texts(self, fd: int, first: bytes, size: int) -> Iterator[tuple[int, str]]:
-        """Stretches of whole lines without their last line end, each with the number of its first line."""
-        if b"\0" in first[:8192] or first[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            return self._wide(fd, first)
-        if self._ask.multiline:
-            return self._whole(fd, first)
-        if size < _LARGE or not self._ask.ripgrep or self._ask.context:
-            return self._blocks(fd, first)
-        if self.sieve.needles and self.sieve.ascii:
-            return self._by_ripgrep(fd, ["-F", *(f"--regexp={needle}" for needle in self._ask.needles)])
-        if self._ask.translated and first.isascii() and self._ask.mode != "count":
-            return self._by_ripgrep(fd, [f"--regexp={self._ask.translated}"])
-        return self._blocks(fd, first)
-
-    def _blocks(self, fd: int, block: bytes) -> Iterator[tuple[int, str]]:
-        lines, start, carry = LineNumbers(fd), 0, b""  # `start` is where `carry` begins in the file
-        skips = bool(self.sieve.needles) and self._ask.context == 0
-        while block:
-            following = os.read(fd, BLOCK)
-            if skips and following and self.sieve.ascii and self._can_pass(carry, block):
-                cut = block.rfind(b"\n") + 1
-                lines.passed(start, len(carry) + cut, block)
-                start += len(carry) + cut
-                block, carry = following, block[cut:]
-                continue
-            data = carry + block
-            cut = data.rfind(b"\n") + 1 if following else len(data)
-            block = following
-            if cut == 0 and len(data) < _LONGEST_LINE:
-                carry = data
-                continue
-            cut = cut or len(data)
-            part, carry = data[:cut], data[cut:]
-            alone = start == 0 and not following
-            number = lines.at(start) if self._near else 0
-            if self._near and self._far(number, number + part.count(b"\n")):
-                pass
-            elif not (alone or skips) or not self.sieve.needles or self.sieve.may_hold(part):
-                text = self._decoded(part, start == 0)
-                yield lines.at(start), text[:-1] if text.endswith("\n") else text
-            start += cut
-
-    def _can_pass(self, carry: bytes, block: bytes) -> bool:
-        """Neither the block nor the line that it completes holds a needle: nothing need be copied."""
-        end = block.find(b"\n") + 1
-        return end > 0 and not self.sieve.may_hold(block) and not self.sieve.may_hold(carry + block[:end])
-
-    def _by_ripgrep(self, fd: int, patterns: list[str]) -> Iterator[tuple[int, str]]:
-        """The lines of a large file that may hold a hit, found by ripgrep, which reads the very file that is open here."""
-        import subprocess  # 8 ms, and only for large files
-
-        os.lseek(fd, 0, os.SEEK_SET)
-        argv = [
-            self._ask.ripgrep,
-            "--no-config",
-            "--line-number",
-            "--text",
-            "--no-mmap",
-            "--encoding=none",
-            "--color=never",
-            *["-i"] * self._ask.ignore_case,
-            *patterns,
-            "-",
-        ]
-        with subprocess.Popen(argv, stdin=fd, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={}) as child:
-            assert child.stdout is not None
+            fd, size = self._files.open(rel)
             try:
-                for found in child.stdout:
-                    number, _, line = found.partition(b":")
-                    text = self._decoded(line, number == b"1")
-                    yield int(number), text[:-1] if text.endswith("\n") else text
+                look(fd, size)
             finally:
-                child.kill()
-        if child.returncode == 2:
-            raise OSError("ripgrep could not read it")
-
-    def _decoded(self, part: bytes, start: bool) -> str:
-        try:
-            text = part.decode("utf-8")
-        except UnicodeDecodeError as e:
-            if not self._encoding:
-                guess = text_module().detect(part[part.rfind(b"\n", 0, e.start) + 1 :][:BLOCK], whole=True)
-                self._encoding = guess.name
-            errors = "surrogateescape" if self._encoding == "utf-8" else "replace"
-            text = part.decode(self._encoding, errors)
-        if start and text.startswith("\ufeff"):
-            text = text[1:]
-        return unified(text)
-
-    def _wide(self, fd: int, block: bytes) -> Iterator[tuple[int, str]]:
-        encoding = text_module().detect(block, whole=len(block) < BLOCK)
-        if not encoding.name.startswith(("utf-16", "utf-32")):
-            if self.sieve.may_be_among(block, fd):
-                raise Binary
-            return
-        decoder = codecs.getincrementaldecoder(encoding.name)("replace")
-        block, number, carry = block[len(encoding.bom) :], 1, ""
-        while block:
-            following = os.read(fd, BLOCK)
-            text = carry + decoder.decode(block, not following)
-            block = following
-            if (following and len(text) < _LONGEST_LINE and "\n" not in text) or (self._ask.multiline and following):
-                carry = text
-                continue
-            cut = (text.rfind("\n") + 1 or len(text)) if following else len(text)
-            part, carry = text[:cut], text[cut:]
-            lines = unified(part)
-            yield number, lines[:-1] if lines.endswith("\n") else lines
-            number += part.count("\n")
-
-    def _whole(self, fd: int, first: bytes) -> Iterator[tuple[int, str]]:
-        pieces, size = [first], len(first)
-        while block := os.read(fd, BLOCK):
-            pieces.append(block)
-            size += len(block)
-            if size > _LONGEST_MULTILINE:
-                raise OSError(f"too large for a multi-line search (over {_LONGEST_MULTILINE >> 20} MB)")
-        data = b"".join(pieces)
-        if data and (not self.sieve.needles or self.sieve.may_hold(data)):
-            yield 1, self._decoded(data, True)
-
-    def _lines(self, texts: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str, int | None]]:
-        """Line number, line, and where the match starts in it; with context also the lines without one (None)."""
-        for number, text in texts:
-            if self._ask.multiline:
-                yield from self._spans(text)
-            elif self._ask.context or self._ask.by_line:
-                for line in text.split("\n"):
-                    match = self._regex.search(line)
-                    if match or self._ask.context:
-                        yield number, line, match.start() if match else None
-                    number += 1
-            else:
-                yield from self._hits(number, text)
-
-    def _hits(self, number: int, text: str) -> Iterator[tuple[int, str, int | None]]:
-        """Whole stretches at once: a match over a line's end is looked at again in its own line alone."""
-        at = counted = 0
-        while match := self._regex.search(text, at):
-            start = text.rfind("\n", 0, match.start()) + 1
-            end = text.find("\n", match.start())
-            line = text[start:] if end < 0 else text[start:end]
-            inside = match if match.end() <= start + len(line) else self._regex.search(line)
-            if inside:
-                number += text.count("\n", counted, start)
-                counted = start
-                yield number, line, (match.start() - start) if inside is match else inside.start()
-            if end < 0:
-                return
-            at = end + 1
-
-    def _spans(self, text: str) -> Iterator[tuple[int, str, int | None]]:
-        number, counted, done = 1, 0, -1
-        for match in self._regex.finditer(text):
-            start = text.rfind("\n", 0, match.start()) + 1
-            end = text.find("\n", max(match.end() - 1, match.start()))
-            number += text.count("\n", counted, start)
-            counted = start
-            for i, line in enumerate(text[start : end if end >= 0 else len(text)].split("\n")):
-                if number + i > done and (line or i == 0):
-                    yield number + i, line, match.start() - start if i == 0 else 0
-                    done = number + i
+                os.close(fd)
+        except Binary:
+            self._write(["skip", rel, "binary"])
+        except Undivided:
+            self._write(["again"])
+        except Full:
+            return False
+        except OSError as e:
+            self._write(["skip", rel, e.strerror or str(e)])
+        return True
 
 
-def folders(read: Callable[[int], bytes]) -> Iterator[tuple[str, list[str]]]:
-    """The names in a stream, each ended by a NUL byte: a folder and names in it, a few at a time."""
-    carry = b""
-    while block := read(BLOCK):
-        *whole, carry = (carry + block).split(b"\0")
-        folder = ""
-        names: list[str] = []
-        for rel in map(os.fsdecode, whole):
-            above, _, name = rel.rpartition("/")
-            if above != folder or len(names) >= AT_ONCE:
-                if names:
-                    yield folder, names
-                folder, names = above, []
-            names.append(name)
-        if names:
-            yield folder, names
-
-
-def main() -> int:
+def main() -> None:
     bytes(32 * BLOCK)  # once freed, the allocator keeps blocks at hand: a quarter less time on a large file
     source, out = io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False)), sys.stdout
     request = Request(**json.loads(source.readline()))
@@ -300,28 +107,7 @@ def main() -> int:
         out.write(json.dumps(record) + "\n")
         out.flush()  # what was found counts, should this process be ended
 
-    search, files = Search(request, write), Files(request.root)
-    complete = all(_searched(search, files, *some, write) for some in folders(source.read1))
-    write(["end", complete])
-    return 0
-
-
-def _searched(
-    search: Search, files: Files, folder: str, names: list[str], write: Callable[[list[object]], None]
-) -> bool:
-    """Searches some files of a folder; False when the limit is reached."""
-    for name in search.sieve.suspects(files, folder, names) if len(names) > 1 else names:
-        rel = f"{folder}/{name}" if folder else name
-        try:
-            fd, size = files.open(folder, name)
-            try:
-                search.file(rel, fd, size)
-            finally:
-                os.close(fd)
-        except Binary:
-            write(["skip", rel, "binary"])
-        except Full:
-            return False
-        except OSError as e:
-            write(["skip", rel, e.strerror or str(e)])
-    return True
+    worker = Worker(request, write)
+    while line := source.readline():
+        kind, size, *about = json.loads(line)
+        worker.do(kind, source.read(size), about)

@@ -6,7 +6,10 @@ import os
 import re
 from types import ModuleType
 
-BLOCK = 64 * 1024
+BLOCK = 128 * 1024
+PART = 64 * BLOCK
+"""Bytes of a large file that one child looks at before it takes the next part."""
+_ALONG = 16 * 1024 * 1024
 _SUSPECT = rb"\A(?:%PDF|\x89|\xff|GIF|PK|\x1f|BZ|\xfd)|[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]"
 _DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 FILE = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -21,11 +24,12 @@ class Files:
         self._top = os.open(root, _DIRECTORY) if self._by_fd else -1
         self._folder, self._fd = "", self._top
 
-    def open(self, folder: str, name: str) -> tuple[int, int]:
+    def open(self, rel: str) -> tuple[int, int]:
         """A regular file's descriptor and its size. Raises OSError."""
         if not self._by_fd:
-            fd = os.open(os.path.join(self._root, folder, name), FILE)
+            fd = os.open(os.path.join(self._root, rel), FILE)
         else:
+            folder, _, name = rel.rpartition("/")
             fd = os.open(name, FILE, dir_fd=self.enter(folder))
         status = os.fstat(fd)
         if status.st_mode & 0o170000 != 0o100000:
@@ -52,19 +56,78 @@ class Files:
         return fd
 
 
+class Stretch:
+    """The whole lines that start in a part of a file (`end` -1: to its end), in blocks that lie as those of the file.
+
+    `start` is where the first of them starts, `place` where the next block does.
+    """
+
+    def __init__(self, fd: int, start: int = 0, end: int = -1) -> None:
+        self.fd, self.place, self._end = fd, start, end
+        self._ended = True  # does the last block end with a line?
+        self._first = b""
+        os.lseek(fd, max(start - 1, 0), os.SEEK_SET)
+        if start and os.read(fd, 1) != b"\n":
+            self._first = self._after_a_line()
+        self.start = self.place - len(self._first)
+
+    def _after_a_line(self) -> bytes:
+        """What follows the end of the line that started before."""
+        while self._end < 0 or self.place < self._end:
+            block = self._block()
+            if cut := block.find(b"\n") + 1:
+                return block[cut:]
+            if not block:
+                return b""
+        while self.read():  # that line takes up all of the part
+            pass
+        return b""
+
+    def _block(self) -> bytes:
+        size = min(BLOCK, self._end - self.place) if self.place < self._end else BLOCK
+        block = os.read(self.fd, size)
+        self.place += len(block)
+        self._ended = block.endswith(b"\n")
+        return block
+
+    def read(self) -> bytes:
+        """The next block, b"" after the last."""
+        block, self._first = self._first, b""
+        if block:
+            return block
+        if self._end < 0 or self.place < self._end:
+            return self._block()
+        if self._ended:
+            return b""
+        block = self._block()  # of the line that goes on beyond the end
+        if cut := block.find(b"\n") + 1:
+            self._ended = True
+            self.place -= len(block) - cut
+        return block[:cut] if cut else block
+
+    def lines(self) -> int:
+        """How many are left; reads them."""
+        count = 0
+        while block := self.read():
+            count += block.count(b"\n")
+        return count
+
+
 class LineNumbers:
-    """Which line a place in a file is on; counts only when asked, for most blocks are passed over."""
+    """Which line a place in a file is on, from 1 at `start`; counts only when asked, for most blocks are passed over."""
 
-    def __init__(self, fd: int) -> None:
-        self._fd, self._place, self._number = fd, 0, 1
+    def __init__(self, fd: int, start: int) -> None:
+        self.start = start
+        self._fd, self._place, self._number, self._until = fd, start, 1, 0
 
-    def passed(self, place: int, size: int, block: bytes) -> None:
-        """`size` bytes from a place on hold the line ends of this block: read once, where the count has come so far."""
-        if self._place == place and place:
-            self._number += block.count(b"\n")
+    def passed(self, place: int, size: int, lines: bytes) -> None:
+        """`size` bytes from a place on hold the line ends of these: counted now while a hit is near, not to read twice."""
+        if self._place == place and place < self._until:
+            self._number += lines.count(b"\n")
             self._place += size
 
     def at(self, place: int) -> int:
+        self._until = place + _ALONG
         if self._place >= place:
             return self._number
         here = os.lseek(self._fd, 0, os.SEEK_CUR)
@@ -121,6 +184,11 @@ def _holds(block: bytes, needle: bytes, byte: bytes, offset: int) -> bool:
             return True
         at = block.find(byte, at + 1)
     return needle in block
+
+
+def is_wide(first: bytes) -> bool:
+    """May it be UTF-16 or no text at all?"""
+    return b"\0" in first[:8192] or first[:2] in (b"\xff\xfe", b"\xfe\xff")
 
 
 def is_binary(first: bytes) -> bool:

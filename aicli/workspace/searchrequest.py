@@ -8,7 +8,7 @@ class Request:
 
     `mode` is content, files or count. `needles` as in needles.py; `by_line` when the pattern may look past a line's
     ends; `width` cuts a shown line; `ripgrep` that program's own path, "" for none; `translated` as in translate.py,
-    `shape` as in shape.py.
+    `shape` as in shape.py. `parts`: large files may be searched in parts, by several children.
     """
 
     root = ""
@@ -24,6 +24,7 @@ class Request:
     ripgrep = ""
     translated = ""
     shape = ("", "")
+    parts = False
 
     def __init__(self, **fields: object) -> None:
         self.__dict__.update(fields)

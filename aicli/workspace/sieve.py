@@ -92,6 +92,20 @@ class Sieve:
                 return True
         return not self.ascii and not is_utf8(part)
 
+    @property
+    def passes(self) -> bool:
+        """Can it tell that blocks of a large file hold no hit?"""
+        return self._table != b"" or (bool(self.needles) and self.ascii)
+
+    def passed(self, carry: bytes, block: bytes) -> int:
+        """How much of a block, in whole lines of which `carry` starts the first, certainly holds no hit; 0: some may."""
+        cut = block.rfind(b"\n") + 1
+        if self._table:
+            lines = carry + block[:cut]
+            return cut if lines.isascii() and not self._shaped(lines) else 0
+        end = block.find(b"\n") + 1
+        return 0 if self.may_hold(block) or self.may_hold(carry + block[:end]) else cut
+
     def may_be_among(self, first: bytes, fd: int) -> bool:
         """May a file that is no text, of which this was the first block, hold a needle in any encoding?"""
         if not self.ascii or not self.needles:
