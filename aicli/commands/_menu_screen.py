@@ -16,6 +16,7 @@ from aicli.ui.cells import Line, cut, cut_middle, cut_text, pad_right, sides, wi
 from aicli.ui.chat_screen import Calls, ChatScreen
 from aicli.ui.interrupts import Interrupts
 from aicli.ui.keys import Key
+from aicli.ui.listing import listed
 from aicli.ui.lone import LoneKey
 from aicli.ui.theme import BOLD, CYAN, DIM
 from aicli.ui.words import Words
@@ -183,10 +184,10 @@ class _Menu:
     async def _agent(self) -> None:
         from aicli.commands._listing import agents_of
 
-        columns = self.screen.stage.screen.width
-        for spec in await asyncio.to_thread(lambda: list(agents_of(self._here))):
-            said = sanitise(spec.description, keep_newlines=False)
-            self.screen.stage.print([cut(((f"  {pad_right(spec.name, 9)}", BOLD), (f" {said}", DIM)), columns)])
+        stage, said = self.screen.stage, self.words.said
+        specs = await asyncio.to_thread(lambda: list(agents_of(self._here)))
+        rows = [(spec.name, said(sanitise(spec.description, keep_newlines=False))) for spec in specs]
+        stage.print(listed(rows, stage.screen.width))
         name = await self._read(self.words("menu.agent"), empty=True) or "general"
         self._take(Choice("agent", self._here, await self._read(self.words("menu.task")), agent=name))
 

@@ -8,10 +8,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from aicli import settings_file, settings_load
+from aicli.clean import sanitise
 from aicli.commands._slash.sessions import run_command
 from aicli.errors import ConfigError, UsageError
 from aicli.late import dataclass
 from aicli.ui.cells import Line, pad_right, sides, width, wrap
+from aicli.ui.listing import listed
 from aicli.ui.prompts import asked
 from aicli.ui.theme import BOLD, DIM
 
@@ -55,8 +57,8 @@ async def ask_trust(chat: Chat, options: RunOptions) -> bool:
         return False
     words = chat.words
     head: list[Line] = [asked(words("trust.changed" if trust.known(options.cwd) else "trust.head"))]
-    for change in changes[:6]:
-        head.append((("  " + pad_right(change.item.path, 28), BOLD), ("  " + change.item.summary, DIM)))
+    rows = [(sanitise(c.item.path), words.said(sanitise(c.item.summary, keep_newlines=False))) for c in changes[:6]]
+    head += listed(rows, chat.screen.stage.screen.width)
     if len(changes) > 6:
         head.append((("  " + words("fold.more", n=len(changes) - 6), DIM),))
     letter = await chat.host.pick(head, [("y", words("trust.yes")), ("n", words("trust.no"))])
@@ -78,6 +80,7 @@ class Found:
     cost: str
     save: dict[str, Any] | None
     act: Callable[[], Awaitable[None]] | None = None
+    short: str = ""
 
 
 def needs_choice(chat: Chat, loaded: Loaded) -> bool:
@@ -115,12 +118,13 @@ async def first_run(chat: Chat, loaded: Loaded) -> None:
 def offered(words: Words, found: Sequence[Found], columns: int) -> list[Line]:
     """The ways as lines: number, name, model, note, and at the right the cost; the note goes first where it is narrow."""
     lines: list[Line] = [(), ((words("first.head"), BOLD),)]
-    names, models = max(width(w.name) for w in found), max(width(w.model) for w in found)
+    named = [w for w in found if w.model] or found
+    names, models = max(width(w.name) for w in named), max(width(w.model) for w in named)
     for n, way in enumerate(found, 1):
         right: Line = ((way.cost, DIM),) if way.cost else ()
-        left: Line = ((f"  {n} ", BOLD), (f"{way.name} {way.model}", ""))
+        left: Line = ((f"  {n} ", BOLD), (f"{way.short or way.name} {way.model}", ""))
         if columns >= 60:
-            text = f"{pad_right(way.name, names)}   {pad_right(way.model, min(models, 24))}   "
+            text = f"{pad_right(way.name, names)}  {pad_right(way.model, min(models, 24))}  "
             left = ((f"  {n}  ", BOLD), (text, ""), (way.note, DIM))
         lines.append(sides(left, right, columns))
     enter: Line = ((words("first.enter", name=found[0].name), DIM),)
@@ -149,6 +153,7 @@ async def look(chat: Chat, loaded: Loaded) -> list[Found]:
                         f"{note} {window}",
                         words("first.free"),
                         {"models.fast": model.info.id},
+                        short="Ollama",
                     )
                 )
         finally:

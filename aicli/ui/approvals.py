@@ -275,9 +275,9 @@ class ApprovalPanel:
             hunk = pending.hunks[len(self.kept)]
             rows = [("− ", r, "31") for r in hunk.old] + [("+ ", r, "32") for r in hunk.new]
             return [
-                ((f"   {mark}", style), *part)
+                ((f"   {'  ' if i else mark}", style), *part)
                 for mark, row, style in rows
-                for part in hard_wrap(visible(row.rstrip("\n")), columns - 5, style)
+                for i, part in enumerate(hard_wrap(visible(row.rstrip("\n")), columns - 5, style))
             ]
         request = pending.request
         if pending.command is not None:
@@ -311,7 +311,9 @@ class ApprovalPanel:
                 where.append(self.words("approval.sandbox", state=self.words.said(request.sandbox)))
             if request.cwd:
                 room = columns - width("  " + " · ".join([self.words("approval.cwd", cwd=""), *where])) - 3
-                where.insert(0, self.words("approval.cwd", cwd=cut_middle(spelled(short_path(request.cwd)), max(9, room))))
+                where.insert(
+                    0, self.words("approval.cwd", cwd=cut_middle(spelled(short_path(request.cwd)), max(9, room)))
+                )
         lines = [cut((("  " + " · ".join(where), DIM),), columns)] if where else []
         if request.why:
             why = self.words("approval.because", why=spelled(self.words.said(request.why)))

@@ -118,5 +118,5 @@ def split_title(name: str, title: str) -> tuple[str, str]:
     text = sanitise(title or name, keep_newlines=False).strip()
     verb, _, rest = text.partition(" ")
     if not verb.isalpha():
-        verb = name
+        verb, rest = name, rest if verb == "$" else text
     return (verb.lower() if verb.isascii() else verb), rest.strip()

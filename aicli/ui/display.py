@@ -119,8 +119,7 @@ def shown(result: ToolResult, outcome: Outcome, columns: int, words: Words) -> S
             whole = text if fold or hidden > 0 else ""
             return Shown(_exit(display, outcome, words), tuple(lines), sanitise(whole))
         case TextDisplay():
-            text = display.text if "\n" in display.text else words.said(display.text)
-            lines, fold = text_lines(text, columns, limit, words, tail=False)
+            lines, fold = text_lines(words.exactly(display.text), columns, limit, words, tail=False)
             return Shown(words.said(display.summary) or _count(text, words), tuple(lines), fold)
     return Shown(_count(text, words), ())
 

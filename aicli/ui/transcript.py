@@ -204,18 +204,23 @@ class Transcript:
             return
         match inner:
             case ToolStarted():
-                parent.busy_children[inner.call.id] = CallView.of(inner, now, self.words)
+                begun = parent.busy_children[inner.call.id] = CallView.of(inner, now, self.words)
+                begun.wait(inner.call.id in self._asked, now)
             case ToolProgress():
                 if inner.call_id in parent.busy_children:
                     parent.busy_children[inner.call_id].output(inner.text)
             case ToolFinished():
                 child = parent.busy_children.pop(inner.call_id, None) or CallView(inner.name, inner.name)
+                if inner.call_id in self._refused:
+                    return
                 lines, what = child.settle(inner, self.columns, self.words, depth)
                 if what.fold:
                     self.folds.append((child.title, what.fold))
                 parent.children += lines if inner.outcome is not Outcome.OK else lines[:1]
             case Warned():
-                parent.children.append(cut(((depth + "! " + sanitise(self.words.said(inner.text)), YELLOW),), self.columns))
+                parent.children.append(
+                    cut(((depth + "! " + sanitise(self.words.said(inner.text)), YELLOW),), self.columns)
+                )
             case _:
                 pass
 
@@ -271,8 +276,9 @@ class Transcript:
     def waiting(self, call_id: str, waiting: bool, now: float) -> None:
         """The person is being asked about this call: its seconds stand still. May come before the call's own start."""
         (self._asked.add if waiting else self._asked.discard)(call_id)
-        if call_id in self._calls:
-            self._calls[call_id].wait(waiting, now)
+        for calls in (self._calls, *(view.busy_children for view in self._calls.values())):
+            if call_id in calls:
+                calls[call_id].wait(waiting, now)
 
     def refused(self, call_id: str) -> None:
         """The person's no stands on the paper with its reason: the call's own line would only repeat it."""

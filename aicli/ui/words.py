@@ -40,6 +40,10 @@ class Words:
         """An English sentence of ours (a reason, a summary, an error) in this language; one not known stays as it is."""
         return translate.said(text, self.language)
 
+    def exactly(self, text: str) -> str:
+        """The same for a text that may be anybody's: translated only if it is one of our sentences, letter by letter."""
+        return text if self.language == "en" else translate.entries(self.language).get(text, text)
+
     def title(self, text: str) -> str:
         """A call's title with its verb in this language."""
         if self.language == "en":
