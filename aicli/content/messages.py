@@ -81,21 +81,50 @@ def refusal(call: FunctionCallPart, why: str) -> FunctionResponsePart:
 
 
 def answered(history: Iterable[Message], why: str = "interrupted: the run ended before this call did") -> list[Message]:
-    """The same history with every call answered directly after its message, in call order, and orphan answers dropped."""
+    """The same history with every call answered directly after its message, in call order, and orphan answers dropped.
+
+    No two calls have one id: of those that had, the later ones are renamed, with their answers.
+    """
     messages = list(history)
     result: list[Message] = []
+    ids: set[str] = set()
     i = 0
     while i < len(messages):
         message = messages[i]
         i += 1
         if message.role == "tool":
             continue  # an orphan: answers are taken with their calls below
-        result.append(message)
-        if not message.calls:
+        calls = message.calls
+        if not calls:
+            result.append(message)
             continue
-        found: dict[str, FunctionResponsePart] = {}
+        found: dict[str, list[FunctionResponsePart]] = {}
         while i < len(messages) and messages[i].role == "tool":
-            found.update({r.id: r for r in messages[i].responses})
+            for response in messages[i].responses:
+                found.setdefault(response.id, []).append(response)
             i += 1
-        result.append(Message(role="tool", parts=tuple(found.get(c.id) or refusal(c, why) for c in message.calls)))
+        own = [_unused(call.id, ids) for call in calls]
+        if own != [call.id for call in calls]:
+            message = _renamed(message, own)
+        result.append(message)
+        several = len({c.id for c in calls}) < len(calls)
+        said = [found[c.id].pop(0 if several else -1) if found.get(c.id) else None for c in calls]
+        pairs = zip(message.calls, said, strict=True)
+        parts = (refusal(c, why) if r is None else r.model_copy(update={"id": c.id}) for c, r in pairs)
+        result.append(Message(role="tool", parts=tuple(parts)))
     return result
+
+
+def _unused(name: str, ids: set[str]) -> str:
+    """The name, or one made of it that is not among `ids`, to which it is added."""
+    new, n = name, 2
+    while new in ids:
+        new, n = f"{name}_{n}", n + 1
+    ids.add(new)
+    return new
+
+
+def _renamed(message: Message, ids: Iterable[str]) -> Message:
+    fresh = iter(ids)
+    parts = (p.model_copy(update={"id": next(fresh)}) if isinstance(p, FunctionCallPart) else p for p in message.parts)
+    return message.model_copy(update={"parts": tuple(parts)})

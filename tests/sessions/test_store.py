@@ -86,6 +86,26 @@ def test_bad_lines_are_skipped_and_counted(tmp_path: Path) -> None:
     assert restored.skipped == 6
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_doubled_lines_count_once(tmp_path: Path, whole: bool) -> None:
+    """A log that was copied by hand: line by line, or all of it behind itself."""
+    keep(tmp_path, "one", a_run("one"))
+    plain = SessionStore(tmp_path).load("one")
+    file = tmp_path / "one.jsonl"
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join(lines * 2 if whole else [x for line in lines for x in (line, line)]))
+    again = SessionStore(tmp_path).load("one")
+    assert again.history == plain.history and again.skipped == 0
+    assert len(list(SessionStore(tmp_path).events("one"))) == len(lines) - 1
+
+
+def test_calls_that_came_twice_have_two_ids(tmp_path: Path) -> None:
+    keep(tmp_path, "one", [*a_run("one"), *a_run("one")])
+    history = SessionStore(tmp_path).load("one").history
+    ids = [c.id for m in history for c in m.calls]
+    assert len(ids) == 2 == len(set(ids)) and open_calls(history) == ()
+
+
 def test_an_empty_file_is_an_empty_session(tmp_path: Path) -> None:
     (tmp_path / "empty.jsonl").touch()
     store = SessionStore(tmp_path)
