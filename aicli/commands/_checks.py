@@ -38,8 +38,11 @@ class Check:
     hint: str = ""
 
 
-async def check_all(model: str) -> AsyncIterator[Check]:
-    """Every check as it is done, the model's last; those are left out where `model` is "". Takes as long as the model."""
+async def check_all(model: str, screen: str = "") -> AsyncIterator[Check]:
+    """Every check as it is done, the model's last; those are left out where `model` is "". Takes as long as the model.
+
+    `screen` is the size of the terminal that somebody else draws on with this output, as in 80x24.
+    """
     cwd = Path.cwd()
     loaded: Loaded | None = None
     try:
@@ -50,7 +53,7 @@ async def check_all(model: str) -> AsyncIterator[Check]:
         yield Check("config", "FAIL", str(e), e.hint)
     settings = loaded.settings if loaded else Settings()
     keys = Keys(os.environ, user_urls=[settings.base_url] if settings.base_url else [], general=False)
-    for check in (*_trust(cwd), *_keys(settings), *_proxy(), _certificates(), _terminal(), _state()):
+    for check in (*_trust(cwd), *_keys(settings), *_proxy(), _certificates(), _terminal(screen), _state()):
         yield check
     for check in _sandbox(settings, cwd):
         yield check
@@ -114,12 +117,13 @@ def _certificates() -> Check:
     return Check("certificates", "ok", f"{found} of the system" if found else f"folder {folder}")
 
 
-def _terminal() -> Check:
-    if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
+def _terminal(screen: str) -> Check:
+    if not screen and not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
         return Check("terminal", "ok", "none here: plain output, nobody is asked")
     size = shutil.get_terminal_size()
+    screen = screen or f"{size.columns}x{size.lines}"
     encoding = (sys.stdout.encoding or "").lower()
-    parts = [os.environ.get("TERM", "no TERM"), f"{size.columns}x{size.lines}", encoding]
+    parts = [os.environ.get("TERM", "no TERM"), screen, encoding]
     parts += ["NO_COLOR"] if os.environ.get("NO_COLOR") else []
     if "utf" not in encoding:
         return Check("terminal", "warn", ", ".join(parts), "Set a UTF-8 locale, such as LANG=C.UTF-8.")

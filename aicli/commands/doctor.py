@@ -16,6 +16,7 @@ def doctor(
         str, typer.Option("--model", "-m", metavar="MODEL", help="Probe this one: a role or provider:name.")
     ] = "fast",
     no_probe: Annotated[bool, typer.Option("--no-probe", help="Ask no model anything.")] = False,
+    screen: Annotated[str, typer.Option(hidden=True)] = "",
 ) -> int:
     """Check what a run needs: settings, keys, proxy, certificates, terminal, sandbox, model.
 
@@ -34,7 +35,7 @@ def doctor(
 
     async def look() -> list[Check]:
         checks = []
-        async for check in check_all("" if no_probe else model):
+        async for check in check_all("" if no_probe else model, screen):
             checks.append(check)
             if not as_json:
                 hint = f"\n{'':19}{said(check.hint)}" if check.hint else ""

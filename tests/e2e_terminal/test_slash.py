@@ -72,7 +72,7 @@ def test_all_of_them_in_one_conversation(isolated: Path) -> None:
         assert not Path("new.txt").exists()
         say(tty, "/fork", "now in the copy")
         say(tty, "/clear", "a new conversation begins")
-        say(tty, "/doctor", "sandbox")
+        say(tty, "/doctor", "100x40, utf-8")
         say(tty, "/resume nothing", "there is no session")
         prompt(tty)
         tty.send("/q\r")

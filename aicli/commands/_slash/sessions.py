@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import sys
 import time
 from pathlib import Path
@@ -102,12 +103,14 @@ async def config(chat: Chat, arguments: str) -> None:
 
 
 async def doctor(chat: Chat, arguments: str) -> None:
-    await run_command(chat, ["doctor"])
+    """The same as `aicli doctor`, which is told of this terminal: it sees only a pipe."""
+    terminal = chat.screen.stage.terminal.size
+    await run_command(chat, ["doctor", "--screen", f"{terminal[0]}x{terminal[1]}"])
 
 
 async def run_command(chat: Chat, argv: list[str]) -> int:
     """A command of the program itself, its output shown; returns its exit code. Cancelling ends it."""
-    chat.screen.working(" ".join(argv))
+    chat.screen.working(" ".join(itertools.takewhile(lambda word: word[0] != "-", argv)))
     try:
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "aicli", *argv,
