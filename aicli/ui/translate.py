@@ -14,6 +14,8 @@ from aicli.late import dataclass, regex
 from aicli.ui.language import spoken
 
 _SLOT = regex(r"\{(\d+)\}")
+_PLACE = regex(r"[^\s]*[^\sA-Za-z][^\s]*")
+"""A file and line, a variable: what stands before a complaint."""
 _JOINTS = ((". ", "。"), ("? ", "？"), ("; ", "；"), (": ", "："))
 _ENDS = _JOINTS[:3]
 _MOST_JOINTS, _LONGEST = 12, 2_000
@@ -124,6 +126,9 @@ def _matched(core: str, language: str) -> str:
         return catalogue.whole[core]
     if several := _taken_apart(core, language, _ENDS, partly=False):
         return several  # a slot must not swallow the next sentence
+    place, colon, rest = core.partition(": ")
+    if colon and _PLACE.fullmatch(place) and (told := _other(rest, language)):
+        return f"{place}：{told}"
     for literal, template in catalogue.templates:
         if literal in core and (match := template.match(core)):
             return template.other.format(*(_Slot.of(part, language) for part in match.groups()))
