@@ -291,9 +291,20 @@ class Workspace:
             raise NotRegular(f"Cannot {doing} {path}: it is a {names[kind]}, not a regular file.", path=path, kind=kind)
 
     def _missing(self, path: str) -> NotFound:
+        if dangling := self.dangling(path):
+            return NotFound(f"{path} does not exist: {dangling}.", path=path)
         close = self.nearest(path)
         also = f" Did you mean {' or '.join(close)}?" if close else ""
         return NotFound(f"{path} does not exist.{also}", path=path, nearest=close)
+
+    def dangling(self, path: str) -> str:
+        """Which link on the way to a missing path leads to nothing, in words; "" if none does. Raises OutsideWorkspace."""
+        root, parts = self._split(path)
+        for n in range(1, len(parts) + 1):
+            link = self._place(root, parts[:n])
+            if os.path.islink(link.path) and not os.path.exists(link.path):
+                return f"{link.display} is a link to {os.readlink(link.path)}, which is missing"
+        return ""
 
     def _expect(self, spot: Spot, path: str, expect: FileVersion) -> None:
         now = None

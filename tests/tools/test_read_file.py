@@ -15,7 +15,10 @@ from pathlib import Path
 import pytest
 
 from aicli.content.parts import InlineDataPart
+from aicli.tools.builtin.grep import grep
+from aicli.tools.builtin.ls import ls
 from tests.support.hands import Hands
+from tests.tools.calling import call, state_in
 
 
 @pytest.fixture
@@ -165,6 +168,23 @@ def test_folders_and_missing_files_name_the_next_step(hands: Hands) -> None:
     assert "Did you mean src/main.py" in hands.fails("read_file", path="src/man.py")
     assert "outside the workspace" in hands.fails("read_file", path="/etc/passwd")
     assert "root:" not in hands.fails("read_file", path="../../../../../../../etc/passwd")
+
+
+@pytest.mark.parametrize("path", ["link", "sub/deep", "./sub/deep"])
+def test_a_link_to_nothing_is_called_that(hands: Hands, isolated: Path, path: str) -> None:
+    """Every tool that reads says so, and none proposes the link's own name."""
+    (isolated / "link").symlink_to("没有.txt")
+    (isolated / "sub").symlink_to("gone")
+    name, target = ("link", "没有.txt") if path == "link" else ("sub", "gone")
+    said = [
+        hands.fails("read_file", path=path),
+        hands.fails("edit", path=path, old_string="a", new_string="b"),
+        call(ls, state_in(isolated), path=path).text,
+        call(grep, state_in(isolated), pattern="x", path=path).text,
+    ]
+    for text in said:
+        assert f"{name} is a link to {target}, which is missing" in text and "Did you mean" not in text
+    assert f"{name} is a link to {target}" in hands.fails("read_many_files", paths=[path])
 
 
 def test_binary_files_are_described_not_dumped(hands: Hands) -> None:

@@ -129,6 +129,8 @@ def edit(
     with told():
         key = key_of(files, path)
         before = current(files, path)
+        if before is None and wanted[0].old and (gone := files.dangling(path)):
+            raise ToolFailed(f"{path} does not exist, so there is nothing to replace: {gone}.")
         try:
             done = apply(path, before.data if before else None, wanted)
         except Missed as miss:

@@ -113,7 +113,8 @@ def _named(files: Workspace, paths: list[str]) -> tuple[list[str], list[str]]:
             else:
                 found.update(dict.fromkeys(_matching(files, f"{path}/**" if status is not None else path, notes)))
             if len(found) == before and status is None:
-                notes.append(f"Nothing matches {path}.")
+                gone = files.dangling(path)
+                notes.append(f"{shown(path)} does not exist: {shown(gone)}." if gone else f"Nothing matches {path}.")
         except (WorkspaceError, BadGlob) as error:
             notes.append(str(error))
     return list(found), notes
