@@ -130,13 +130,12 @@ def _first(text: str) -> str:
 
 
 def closing(result: RunResult, words: Words) -> str:
-    """The two last lines of a run: a rule, then counts, seconds, tokens and money."""
+    """The two last lines of a run: a rule, then how it ended, counts, seconds, tokens and money."""
+    ended = words("run.finished") if result.status == "completed" else words.said(result.status)
     failed = words("run.calls_failed", n=result.failed_calls) if result.failed_calls else ""
-    parts = [words("run.calls", n=result.tool_calls), failed, amounts.seconds(result.seconds)]
+    parts = [ended, words("run.calls", n=result.tool_calls), failed, amounts.seconds(result.seconds)]
     if result.usage.total:
         parts.append(words("run.tokens", n=amounts.tokens(result.usage.total)))
     if result.cost_usd:
         parts.append(amounts.money(result.cost_usd))
-    if result.status != "completed":
-        parts.append(words.said(result.status))
     return "-" * 40 + "\n" + words("plain.joint").join(part for part in parts if part)

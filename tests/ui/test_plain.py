@@ -89,6 +89,6 @@ def test_nothing_that_could_drive_a_terminal() -> None:
 
 
 def test_the_last_lines() -> None:
-    assert closing(fold(a_run(), 3.21), Words("en")) == "-" * 40 + "\n1 call, 3.2 s, 30 tokens, $0.0020"
+    assert closing(fold(a_run(), 3.21), Words("en")) == "-" * 40 + "\nfinished, 1 call, 3.2 s, 30 tokens, $0.0020"
     failed = [*a_run()[:-1], e.RunFinished(status="failed", exit_code=1)]
-    assert closing(fold(failed, 0.5), Words("en")).endswith("failed")
+    assert closing(fold(failed, 0.5), Words("en")).split("\n")[1].startswith("failed, ")
