@@ -15,6 +15,13 @@ _DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLL
 FILE = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
+def line_ends(block: bytes) -> int:
+    """How many. Counting looks at each byte, removing leaps from one to the next: quicker where lines are long."""
+    if block.count(b"\n", 0, 4096) < 90:
+        return len(block) - len(block.replace(b"\n", b""))
+    return block.count(b"\n")
+
+
 class Files:
     """Opens files below a root without following any link; names come folder by folder, so the folder stays open."""
 
@@ -109,7 +116,7 @@ class Stretch:
         """How many are left; reads them."""
         count = 0
         while block := self.read():
-            count += block.count(b"\n")
+            count += line_ends(block)
         return count
 
 
@@ -123,7 +130,7 @@ class LineNumbers:
     def passed(self, place: int, size: int, lines: bytes) -> None:
         """`size` bytes from a place on hold the line ends of these: counted now while a hit is near, not to read twice."""
         if self._place == place and place < self._until:
-            self._number += lines.count(b"\n")
+            self._number += line_ends(lines)
             self._place += size
 
     def at(self, place: int) -> int:
@@ -136,7 +143,7 @@ class LineNumbers:
             block = os.read(self._fd, min(BLOCK, place - self._place))
             if not block:
                 break
-            self._number += block.count(b"\n")
+            self._number += line_ends(block)
             self._place += len(block)
         os.lseek(self._fd, here, os.SEEK_SET)
         return self._number
