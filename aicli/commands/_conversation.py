@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aicli.agents.context import message_tokens
 from aicli.commands._mentions import typed
 from aicli.commands._options import RunFlags, run_options, settings_flags
 from aicli.content.events import AgentEvent, MessageAdded, ModelChanged, RunFinished
@@ -64,6 +66,7 @@ class Conversation:
         self._over = asyncio.get_running_loop().create_future()
         screen = self.screen
         screen.editor.complete = ChatCompleter(self.files, self._names)
+        self.files.grown = partial(screen.may_know_more, asyncio.get_running_loop())
         self.host.bind(screen.stage)
         screen.calls = Calls(self.submit, self._queue, self._take_back, self._stop, self.quit, self._next_mode)
         screen.stage.terminal.on_gone = lambda: self.quit(129)
@@ -135,6 +138,8 @@ class Conversation:
         self.show_model()
         if self.session.restored is not None:
             self._show_restored(self.session.restored)
+        if self.agent.name != "general":
+            self.screen.dim(self.words("models.agent", name=self.agent.name, model=self.model))
         if self.first:
             asyncio.get_running_loop().call_soon(self.submit, self.first)
 
@@ -176,6 +181,7 @@ class Conversation:
             stage = self.screen.stage
             stage.print(task_lines(TasksDisplay(tasks=restored.tasks), stage.screen.width))
         self.screen.footer.turn = len(users)
+        self.screen.footer.used = sum(map(message_tokens, history))
 
     async def reopen(self, **more: Any) -> None:
         """Another session in this one's place: `more` are RunOptions. Raises what building it raises."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -165,6 +166,16 @@ class ChatScreen:
         self.state.queued.clear()
 
     # -- keys
+
+    def may_know_more(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Completion may have more to offer. May be called in any thread; nothing happens once the loop is closed."""
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(self._refresh)
+
+    def _refresh(self) -> None:
+        if not self.editor.searching and "@" in self.editor.text:
+            self.editor.refresh()
+            self.stage.frames.changed()
 
     def _to_draft(self, text: str) -> None:
         self.editor.key(Key("char", text))

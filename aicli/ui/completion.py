@@ -1,10 +1,11 @@
-"""Completion of @paths and /commands. Files are listed in a thread, ignore rules honoured, and matched as far as known."""
+"""Completion of @paths and /commands. Files are listed and searched in threads, ignore rules honoured."""
 
 from __future__ import annotations
 
 import os
 import re
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,19 +16,30 @@ if TYPE_CHECKING:
     from aicli.workspace.ignore import IgnoreRules
 
 MOST_FILES, MOST_FOUND = 200_000, 20
+AT_ONCE = 1_000
+"""Paths that are looked through while a key waits."""
+TELL_AFTER, WORK_FOR, REST_FOR = 0.1, 0.004, 0.0005
+"""Seconds: between two words of growth, and the rhythm in which the listing lets keys through."""
 _AT = re.compile(r"(?:^|\s)@(?:\"([^\"]*)|(\S*))$")
 _COMMAND = re.compile(r"^/(\S*)$")
 
 
 class FileIndex:
-    """The files below `root`, nearest first, growing while a thread lists them. Never blocks the caller."""
+    """The files below `root`, nearest first, growing while a thread lists them.
+
+    `suggest` never blocks the caller. `grown` is called, in a thread of ours, when it may know more than before.
+    """
 
     def __init__(self, root: Path, grown: Callable[[], None] = lambda: None) -> None:
         self.root = root
         self.paths: list[str] = []
-        self._grown = grown
+        self.grown = grown
+        self._folded: list[str] = []  # the paths as they are compared
         self._thread: threading.Thread | None = None
         self._stopped = False
+        self._lock = threading.Lock()
+        self._asked, self._searching = "", False
+        self._answer: tuple[str, int, list[str]] = ("", 0, [])  # text, number of paths looked at, the best of them
 
     def start(self) -> None:
         """Begins the listing, once."""
@@ -37,15 +49,20 @@ class FileIndex:
 
     def refresh(self) -> None:
         """Lists anew next time: files may have come."""
-        if self._thread is not None and not self._thread.is_alive():
+        if not self._listing:
             self._thread = None
 
     def close(self) -> None:
         self._stopped = True
 
     def wait(self, seconds: float) -> None:
+        """Blocks until all is listed, or for so long."""
         if self._thread is not None:
             self._thread.join(seconds)
+
+    @property
+    def _listing(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
 
     def _list(self) -> None:
         from aicli.workspace.ignore import IgnoreRules  # the rules' library is slow to import
@@ -53,20 +70,27 @@ class FileIndex:
         rules = IgnoreRules(self.root)
         level: list[str] = [""]
         found: list[str] = []
+        folded: list[str] = []
+        told = rested = 0.0
         while level and len(found) < MOST_FILES:
             below: list[str] = []
             for folder in level:
                 if self._stopped:
                     return
                 files, folders = self._entries(folder, rules)
+                folded += [path.casefold() for path in files]
                 found += files
                 below += folders
-                if len(self.paths) < len(found):
-                    self.paths = found if len(found) > 2000 else list(found)
-                    self._grown()
+                now = time.monotonic()
+                if len(self.paths) <= len(found) and now - told > TELL_AFTER:
+                    self.paths, self._folded, told = found, folded, now
+                    self.grown()
+                if now - rested > WORK_FOR:
+                    time.sleep(REST_FOR)
+                    rested = time.monotonic()
             level = below
-        self.paths = found
-        self._grown()
+        self.paths, self._folded = found, folded
+        self.grown()
 
     def _entries(self, folder: str, rules: IgnoreRules) -> tuple[list[str], list[str]]:
         files: list[str] = []
@@ -85,17 +109,42 @@ class FileIndex:
                 folders.append(rel + "/")
         return files, folders
 
+    def suggest(self, text: str) -> list[str]:
+        """The best of what is known by now. Where a key would wait for the search, a thread does it and tells."""
+        if len(self.paths) <= AT_ONCE:
+            return self.find(text)
+        known, looked_at, names = self._answer
+        enough = len(self.paths) * 0.8 if self._listing else len(self.paths)
+        if known != text or looked_at < enough:
+            with self._lock:
+                self._asked = text
+                if not self._searching:
+                    self._searching = True
+                    threading.Thread(target=self._search, name="search", daemon=True).start()
+        if known == text:
+            return names
+        wanted = text.casefold()
+        return [name for name in names if wanted in name.casefold()]
+
+    def _search(self) -> None:
+        while not self._stopped:
+            text, looked_at = self._asked, len(self.paths)
+            self._answer = (text, looked_at, self.find(text))
+            with self._lock:
+                if self._asked == text:
+                    self._searching = False
+                    break
+        self.grown()
+
     def find(self, text: str) -> list[str]:
-        """Best first: name begins with it, path holds it, its letters in order."""
+        """Best first: name begins with it, path holds it, its letters in order. Blocks while it looks at every path."""
         wanted = text.casefold()
         if not wanted:
             return self.paths[:MOST_FOUND]
         ranked: list[tuple[int, int, str]] = []
         close = 0
-        for path in self.paths:
-            folded = path.casefold()
-            at = folded.find(wanted)
-            if at < 0:
+        for path, folded in zip(self.paths, self._folded, strict=False):
+            if wanted not in folded:
                 continue
             name = folded.rstrip("/").rpartition("/")[2]
             rank = 0 if folded.startswith(wanted) else 1 if name.startswith(wanted) else 2
@@ -104,8 +153,9 @@ class FileIndex:
             if close > 500:
                 break
         if not ranked:
-            letters = re.compile(".*?".join(map(re.escape, wanted)))
-            ranked = [(3, len(p), p) for p in self.paths[:50_000] if letters.search(p.casefold())]
+            letters = re.compile("".join(f"[^{re.escape(c)}]*{re.escape(c)}" for c in wanted))
+            pairs = zip(self.paths[:50_000], self._folded, strict=False)
+            ranked = [(3, len(path), path) for path, folded in pairs if letters.match(folded)]
         return [path for _, _, path in sorted(ranked)[:MOST_FOUND]]
 
 
@@ -129,10 +179,8 @@ class ChatCompleter:
             return ()
         self.files.start()
         text = mention[1] if mention[1] is not None else mention[2]
-        if not self.files.paths:
-            self.files.wait(0.05)
         start = before.rindex("@")
-        found_paths = self.files.find(text)
+        found_paths = self.files.suggest(text)
         if found_paths == [text]:
             return ()
         return [Candidate(start, _mention(path)) for path in found_paths]

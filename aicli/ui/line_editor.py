@@ -35,6 +35,7 @@ class LineEditor:
         self.complete = complete
         self.candidates: Sequence[Candidate] = ()
         self._choice = -1
+        self._put_away = False
         self._at: int | None = None  # place in the history
         self._kept: list[Item] = []  # the draft while the history is looked at
         self._search: str | None = None
@@ -68,8 +69,8 @@ class LineEditor:
         self._recomplete()
 
     def refresh(self) -> None:
-        """Completion may know more now."""
-        if self._choice < 0:
+        """Completion may know more now; what the person has put away or is choosing from stays."""
+        if self._choice < 0 and not self._put_away:
             self._recomplete()
 
     def key(self, key: Key) -> str:
@@ -93,7 +94,7 @@ class LineEditor:
             self._kept = list(self.buffer.items)
             return "changed"
         elif key.name == "esc" and self.candidates:
-            self.candidates, self._choice = (), -1
+            self.candidates, self._choice, self._put_away = (), -1, True
             return "changed"
         elif not self._edit(key.name):
             return ""
@@ -198,7 +199,7 @@ class LineEditor:
         return "changed"
 
     def _recomplete(self) -> None:
-        self._choice = -1
+        self._choice, self._put_away = -1, False
         self.candidates = self.complete(self.buffer.before) if self.complete else ()
 
     def _tab(self, step: int) -> str:

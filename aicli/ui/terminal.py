@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import atexit
 import os
+import select
 import shutil
 import signal
 import sys
 from collections.abc import Callable, Mapping
 
+from aicli.ui.cells import width
 from aicli.ui.keys import Key, KeyReader
 
 try:
@@ -43,6 +45,26 @@ def reflows(environ: Mapping[str, str] | None = None) -> bool:
     """Does this terminal wrap old lines anew on a resize? All but a few do."""
     environ = os.environ if environ is None else environ
     return not (environ.get("XTERM_VERSION") or environ.get("TERM", "").startswith(("linux", "rxvt", "vt", "cons")))
+
+
+def unecho(typed: bytes, columns: int) -> str:
+    """What takes away the echo of text typed before the start, so that it stands once, and in the line.
+
+    Text on one row goes by itself, whatever stood before it; more than that began in the first column.
+    """
+    rows = 0
+    cells = 0
+    for char in typed.decode("utf-8", "replace"):
+        if char in "\r\n":
+            rows, cells = rows + 1, 0
+            continue
+        wide = 8 - cells % 8 if char == "\t" else 2 if char < " " or char == "\x7f" else width(char)
+        if cells + wide > columns:
+            rows, cells = rows + 1, 0
+        cells += wide
+    if not rows:
+        return f"\x1b[{cells}D\x1b[K" if cells else ""
+    return f"\r\x1b[{rows}A \x1b[J\r"
 
 
 class Terminal:
@@ -81,12 +103,25 @@ class Terminal:
             return
         self._saved = termios.tcgetattr(0)
         self._raw()
+        early = self._typed_early()
         atexit.register(self.restore)
         loop = asyncio.get_running_loop()
         loop.add_reader(0, self._readable)
         loop.add_signal_handler(signal.SIGWINCH, self._on_resize)
         loop.add_signal_handler(signal.SIGCONT, self._continued)
-        self.write(MODES_ON)
+        shown = bool(self._saved[3] & termios.ECHO)  # type: ignore[operator]
+        self.write((unecho(early, self.size[0]) if shown else "") + MODES_ON)
+        if early:
+            loop.call_soon(self._came, early)
+
+    def _typed_early(self) -> bytes:
+        """What was typed before keys were read one by one."""
+        if not select.select([0], [], [], 0)[0]:
+            return b""
+        try:
+            return os.read(0, 65536)
+        except OSError:
+            return b""
 
     def _raw(self) -> None:
         assert self._saved is not None
@@ -141,8 +176,6 @@ class Terminal:
             try:
                 data = data[os.write(1, data) :]
             except BlockingIOError:
-                import select
-
                 select.select([], [1], [], 1.0)
             except OSError:
                 self.gone = True
@@ -185,6 +218,9 @@ class Terminal:
             self.gone = True
             self.on_gone()
             return
+        self._came(data)
+
+    def _came(self, data: bytes) -> None:
         if self._flush_timer:
             self._flush_timer.cancel()
             self._flush_timer = None

@@ -125,6 +125,17 @@ class Tty:
             if time.monotonic() > end or not (self.pump(0.05) or test()):
                 raise AssertionError(f"never came: {what!r}\n{self.text}\nraw end: {self.raw[-600:]!r}")
 
+    def gather(self, what: bytes, seconds: float = 60.0) -> None:
+        """Reads until these bytes have come, and shows them only then: drawing here delays nothing that is timed."""
+        start, end, came = len(self.raw), time.monotonic() + seconds, [self.raw]
+        while what not in b"".join(came[-3:])[-20_000:]:
+            if time.monotonic() > end or not select.select([self.fd], [], [], 1.0)[0]:
+                raise AssertionError(f"never came: {what!r}\nraw end: {b''.join(came)[-600:]!r}")
+            came.append(os.read(self.fd, 65536))
+            self.seen.append((time.monotonic(), came[-1]))
+        self.raw = b"".join(came)
+        self.stream.feed(self.raw[start:])
+
     def settle(self, seconds: float = 0.3) -> None:
         """Reads until nothing has come for so long."""
         while select.select([self.fd], [], [], seconds)[0]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,8 @@ from tests.support.model_server import ModelServer
 from tests.support.screen import Tty
 
 ROOT = Path(__file__).parents[2]
+TICK = 1 / os.sysconf("SC_CLK_TCK")
+"""Seconds by which the processor's time is told."""
 
 
 def aicli(
@@ -55,4 +58,25 @@ def children_of(pid: int) -> list[int]:
                 continue
             if fields[0] != "Z" and int(fields[1]) in (pid, *found):
                 found.append(int(entry.name))
+    return found
+
+
+def cpu(tty: Tty) -> float:
+    """Seconds of the processor that the program has used."""
+    fields = Path(f"/proc/{tty.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) * TICK
+
+
+def status(tty: Tty, field: str) -> int:
+    """A number of the program's /proc status, such as VmRSS in kB."""
+    rows = Path(f"/proc/{tty.pid}/status").read_text().split("\n")
+    return next(int(row.split()[1]) for row in rows if row.startswith(field + ":"))
+
+
+def wakeups(tty: Tty) -> int:
+    """How often a thread of the program waited for something: it stands still while nothing is done."""
+    found = 0
+    for thread in Path(f"/proc/{tty.pid}/task").iterdir():
+        rows = (thread / "status").read_text().split("\n")
+        found += next(int(row.split()[1]) for row in rows if row.startswith("voluntary"))
     return found

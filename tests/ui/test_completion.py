@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -60,16 +62,25 @@ def test_mentions_and_commands_complete(root: Path) -> None:
 
 def test_many_files_answer_while_the_listing_grows(root: Path) -> None:
     """The answer comes from what is listed by then: the nearest level is there at once."""
-    folders, files = count(20, 500), 100
+    folders, files = count(12, 500), 100
     for n in range(folders):
         make(root, *(f"d{n}/sub/f{i}.py" for i in range(files)))
     make(root, "top.py")
-    index = FileIndex(root)
+    told = threading.Event()
+    index = FileIndex(root, told.set)
     complete = ChatCompleter(index, list)
-    found = complete("@top")
-    if not found:
-        index.wait(0.1)
-        found = complete("@top")
-    assert [c.text for c in found] == ["@top.py"]
+
+    def offered(text: str, wanted: list[str]) -> None:
+        """Asks again whenever there is more to know, as the input line does."""
+        end = time.monotonic() + 20
+        while [c.text for c in complete(text)][: max(1, len(wanted))] != wanted:
+            assert told.wait(10) and time.monotonic() < end, complete(text)
+            told.clear()
+
+    offered("@top", ["@top.py"])
     index.wait(60)
     assert len(index.paths) == folders * files + 2 * folders + 1
+    offered("@d7/sub/f99.p", ["@d7/sub/f99.py"])
+    offered("@d7sf98py", ["@d7/sub/f98.py"])
+    offered("@no such", [])
+    offered("@", [f"@{path}" for path in index.find("")])
