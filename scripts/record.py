@@ -17,8 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.support.model_server import ModelServer  # noqa: E402
-from tests.support.model_server_steps import call, text, think, usage, wait  # noqa: E402
+from aicli.testing.server import ModelServer  # noqa: E402
+from aicli.testing.steps import call, text, think, usage, wait  # noqa: E402
 from tests.support.screen import Tty  # noqa: E402
 
 COLUMNS, ROWS = 84, 26
@@ -140,7 +140,8 @@ def record(server: ModelServer, folder: Path) -> list[Frame]:
         film.run("? shell")
         film.film(1.4)
         tty.send("s")
-        film.run("is 0.3")
+        film.run("passes: 0.1 + 0.2 is 0.3.")
+        film.run("/help")
         film.film(2.5)
         tty.send("\x04")
         film.run("aicli chat -r")
