@@ -89,7 +89,11 @@ class CallView:
             lines += child.live(columns, now, words, spinner, indent + "  ")[:1]
         rows = [row for row in self._tail if row.strip()][-OUTPUT_LINES:]
         for i, row in enumerate(rows):
-            count = words("call.line", n=self._count + 1) if i == len(rows) - 1 and self._count >= 9 else ""
+            count = (
+                words("call.line", n=self._count + bool(self._tail[-1]))
+                if i == len(rows) - 1 and self._count >= 9
+                else ""
+            )
             left: Line = ((indent + INDENT, ""), (row.expandtabs(4), DIM))
             lines.append(sides(left, ((count, DIM),) if count else (), columns))
         return lines
