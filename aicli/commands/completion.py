@@ -71,9 +71,10 @@ def completion(
         Console().out_text(SCRIPTS[shell])
         return 0
     from aicli.commands._complete import candidates
+    from aicli.ui.translate import said
 
     current, found = candidates(ctx.find_root().command, line)
-    rows = [_row(shell, current, value, " ".join(about.split())[:100]) for value, about in found]
+    rows = [_row(shell, current, value, said(" ".join(about.split()))[:100]) for value, about in found]
     if rows:
         Console().out_text("\n".join(dict.fromkeys(rows)))
     return 0

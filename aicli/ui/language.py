@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import lru_cache
 
 from aicli import paths
 
@@ -32,16 +33,20 @@ def spoken(environ: Mapping[str, str] | None = None) -> str:
 
 
 def _set() -> str:
+    file = paths.config_folder() / "config.toml"
     try:
-        text = (paths.config_folder() / "config.toml").read_bytes().decode("utf-8-sig")
-    except (OSError, ValueError):
+        data = file.read_bytes()
+    except OSError:
         return "auto"
-    if "language" not in text:
-        return "auto"
+    return _in_file(data) if b"language" in data else "auto"
+
+
+@lru_cache(maxsize=2)
+def _in_file(data: bytes) -> str:
     import tomllib
 
     try:
-        table = tomllib.loads(text).get("ui")
+        table = tomllib.loads(data.decode("utf-8-sig")).get("ui")
     except ValueError:
         return "auto"
     return str(table.get("language", "auto")) if isinstance(table, dict) else "auto"

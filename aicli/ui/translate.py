@@ -162,6 +162,12 @@ def said(text: str, language: str = "") -> str:
     return text if language == "en" or len(text) > _LONGEST else _other(text, language) or text
 
 
+def exactly(text: str, language: str) -> str:
+    """The same for a text that may be anybody's: only where it is a sentence of ours letter by letter."""
+    found = "" if language == "en" else _catalogue(language).whole.get(_bare(text), "")
+    return found + ("。" if text.endswith(".") else "") if found else text
+
+
 def lines(text: str, language: str = "") -> str:
     """The same line by line, for tables and lists."""
     language = language or spoken()

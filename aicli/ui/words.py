@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 from aicli.ui import translate
-from aicli.ui.language import language_of
+from aicli.ui.language import language_of, spoken
 
 
 @lru_cache(maxsize=4)
@@ -22,8 +22,9 @@ def catalogue(language: str) -> Mapping[str, str]:
 class Words:
     """`words("section.name", n=3)` is the message with its values put in; for n=1 `section.name_one` where there is one."""
 
-    def __init__(self, language: str = "auto") -> None:
-        self.use(language)
+    def __init__(self, language: str = "") -> None:
+        """Without a language it is the one that settings and locale ask for."""
+        self.use(language or spoken())
 
     def use(self, language: str) -> None:
         """From now on in this language."""
@@ -42,7 +43,7 @@ class Words:
 
     def exactly(self, text: str) -> str:
         """The same for a text that may be anybody's: translated only if it is one of our sentences, letter by letter."""
-        return text if self.language == "en" else translate.entries(self.language).get(text, text)
+        return translate.exactly(text, self.language)
 
     def title(self, text: str) -> str:
         """A call's title with its verb in this language."""
