@@ -86,7 +86,7 @@ def _spoken(nodes: list[ast.AST]) -> Iterator[str]:
             for target in node.targets:
                 if isinstance(target, ast.Name):
                     given.setdefault(target.id, []).append(node.value)
-        elif isinstance(node, ast.FunctionDef) and node.name.startswith("_"):
+        elif isinstance(node, ast.FunctionDef):
             returned = [r.value for r in ast.walk(node) if isinstance(r, ast.Return) and r.value]
             given.setdefault(node.name, []).extend(returned)
     speaks = errors() | set(SPEAKS)
@@ -101,9 +101,9 @@ def _spoken(nodes: list[ast.AST]) -> Iterator[str]:
             below = list(ast.walk(part))
             yield from strings(below)
             for name in below:
-                if isinstance(name, ast.Name) and name.id not in speaks:
-                    for value in given.get(name.id, ()):
-                        yield from strings(ast.walk(value))
+                called = _name(name) if isinstance(name, ast.Name | ast.Attribute) else ""
+                for value in given.get(called, ()) if called not in speaks else ():
+                    yield from strings(ast.walk(value))
 
 
 def sayings() -> dict[str, set[str]]:
