@@ -8,7 +8,7 @@ from aicli.ui.cells import Line, pad_right, width, wrap
 from aicli.ui.theme import BOLD, DIM
 
 GAP = 2
-LEAST = 24
+LEAST = 20
 """Cells that a wrapped last column must have; with fewer it goes below its row."""
 
 

@@ -100,6 +100,6 @@ async def tools(chat: Chat, arguments: str) -> None:
         near = difflib.get_close_matches(arguments, [tool.name for tool in every], 1)
         hint = chat.words("chat.near", name=near[0]) if near else ""
         raise UsageError(chat.words("models.no_tool", name=arguments), hint=hint)
-    said = [" ".join(t.description.split()) if len(found) == 1 else first_sentence(t.description) for t in found]
-    kinds = [t.kind.value if isinstance(t.kind, ToolKind) else chat.words.said("by call") for t in found]
-    table(chat, [(t.name, kind, chat.words.said(text)) for t, kind, text in zip(found, kinds, said, strict=True)])
+    said = chat.words.said
+    kinds = [t.kind.value if isinstance(t.kind, ToolKind) else said("by call") for t in found]
+    table(chat, [(t.name, kind, said(first_sentence(t.description))) for t, kind in zip(found, kinds, strict=True)])

@@ -12,13 +12,14 @@ from aicli.agents.context import message_tokens, specs_tokens, tokens
 from aicli.commands._mentions import typed
 from aicli.errors import ContextTooLong
 from aicli.ui import amounts
-from aicli.ui.cells import Line, cut_text
+from aicli.ui.cells import cut_text, wrap
 from aicli.ui.listing import listed
 from aicli.ui.theme import BOLD
 
 if TYPE_CHECKING:
     from aicli.commands._chat_types import Chat
     from aicli.commands._slash import Slash
+    from aicli.content.run_result import RunResult
     from aicli.ui.words import Words
 
 _COPIERS = (("wl-copy",), ("pbcopy",), ("xclip", "-selection", "clipboard"), ("xsel", "-ib"), ("clip.exe",))
@@ -27,8 +28,9 @@ _COPIERS = (("wl-copy",), ("pbcopy",), ("xclip", "-selection", "clipboard"), ("x
 def table(chat: Chat, rows: Sequence[tuple[str, ...]], head: str = "") -> None:
     """Columns, the first one bold."""
     stage = chat.screen.stage
-    lines: list[Line] = [(("  " + head, BOLD),)] if head else []
-    stage.print([*lines, *listed(rows, stage.screen.width)])
+    columns, blank = stage.screen.width, (("  ", ""),)
+    lines = wrap(((head, BOLD),), columns, first=blank, rest=blank) if head else []
+    stage.print([*lines, *listed(rows, columns)])
 
 
 async def help(chat: Chat, arguments: str) -> None:
@@ -86,7 +88,7 @@ async def stats(chat: Chat, arguments: str) -> None:
         (words("stats.turns"), str(len(chat.turns))),
         (words("stats.messages"), str(len(chat.agent.history))),
         (words("stats.requests"), str(result.turns)),
-        (words("stats.calls"), f"{result.tool_calls} ({words('run.calls_failed', n=result.failed_calls)})"),
+        (words("stats.calls"), _calls(result, words)),
         (words("stats.input"), f"{result.usage.input_tokens:,}"),
         (words("stats.cached"), f"{result.usage.cache_read_input_tokens:,}"),
         (words("stats.output"), f"{result.usage.output_tokens:,}"),
@@ -95,6 +97,11 @@ async def stats(chat: Chat, arguments: str) -> None:
         (words("stats.cost"), amounts.money(result.cost_usd) if result.cost_usd is not None else "?"),
     ]
     table(chat, rows)
+
+
+def _calls(result: RunResult, words: Words) -> str:
+    failed = words("run.calls_failed", n=result.failed_calls)
+    return f"{result.tool_calls}{words('plain.joint')}{failed}" if result.failed_calls else f"{result.tool_calls}"
 
 
 async def compact(chat: Chat, arguments: str) -> None:
@@ -118,28 +125,25 @@ async def compact(chat: Chat, arguments: str) -> None:
 async def context(chat: Chat, arguments: str) -> None:
     """What is loaded, from where, at what cost."""
     session, agent, words = chat.session, chat.agent, chat.words
-    files = [(words("context.file"), f.path, f"{tokens(f.text):,}") for f in session.context]
+    files = [(words("context.file"), f"{tokens(f.text):,}", f.path) for f in session.context]
     specs = [t.spec() for t in agent.executor.tools]
     talk = sum(message_tokens(m) for m in agent.history)
     memory = (
         session.state.memory.for_prompt(session.loaded.settings.context.memory_tokens) if session.state.memory else ""
     )
     system = tokens(agent.instructions)
+    window = f"{chat.screen.footer.window:,}" if chat.screen.footer.window else "?"
     known = sum(tokens(f.text) for f in session.context) + tokens(memory)
     rows = [
-        (words("context.system"), agent.name, f"{max(0, system - known):,}"),
+        (words("context.system"), f"{max(0, system - known):,}", agent.name),
         *files,
-        (words("context.memory"), "", f"{tokens(memory):,}"),
-        (words("context.tools"), str(len(specs)), f"{specs_tokens(specs):,}"),
-        (words("context.talk"), str(len(agent.history)), f"{talk:,}"),
-        (words("context.total"), "", _of_window(chat, system + specs_tokens(specs) + talk)),
+        (words("context.memory"), f"{tokens(memory):,}", ""),
+        (words("context.tools"), f"{specs_tokens(specs):,}", words("context.specs", n=len(specs))),
+        (words("context.talk"), f"{talk:,}", words("talk.messages", n=len(agent.history))),
+        (words("context.total"), f"{system + specs_tokens(specs) + talk:,}", words("context.of", window=window)),
     ]
-    table(chat, rows)
-
-
-def _of_window(chat: Chat, used: int) -> str:
-    window = chat.screen.footer.window
-    return chat.words("context.of", used=f"{used:,}", window=f"{window:,}" if window else "?")
+    digits = max(len(number) for _, number, _ in rows)
+    table(chat, [(what, number.rjust(digits), source) for what, number, source in rows])
 
 
 async def copy(chat: Chat, arguments: str) -> None:
