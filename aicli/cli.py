@@ -46,8 +46,7 @@ class CommandFolder(TyperGroup):
             return None
         command = get_command(import_module(f"aicli.commands.{cmd_name}").app)
         command.name = cmd_name
-        unconverted(command)
-        return command
+        return unconverted(command)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         rows = [(name, help_line(COMMANDS / f"{name}.py")) for name in self.list_commands(ctx)]
@@ -65,18 +64,38 @@ class CommandFolder(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-def unconverted(command: Any) -> None:
-    """Flags that were not given keep their default as it is: the converters of forty flags take longer than the rest."""
+def unconverted(command: Any) -> Any:
+    """The command, with flags that were not given and plain words taken as they are: converters cost more than the rest."""
     command.context_class = Spoken
     for sub in getattr(command, "commands", {}).values():
         unconverted(sub)
-    for param in command.params:
-        if not (param.required or param.multiple or param.nargs != 1 or param.callback):
+    command.get_params = partial(_unconverted, command.get_params)
+    return command
+
+
+def _unconverted(get_params: Callable[[Any], list[Any]], ctx: Any) -> list[Any]:
+    params = get_params(ctx)
+    for param in params:
+        if "process_value" not in vars(param):
             param.process_value = partial(_converted, param, param.process_value)
+    return params
 
 
 def _converted(param: Any, convert: Callable[[Any, Any], Any], ctx: Any, value: Any) -> Any:
-    return value if value is None or value is param.default else convert(ctx, value)
+    """The value where it is what the parameter wants; the parser converts all else, and says what is wrong with it."""
+    if (value is None or value is param.default) and not param.required:
+        value = () if value is None and (param.multiple or param.nargs == -1) else value
+        return param.callback(ctx, param, value) if param.callback else value
+    wanted = param.type_descriptor
+    if param.callback:
+        return convert(ctx, value)
+    if wanted.annotation is str and isinstance(value, str):
+        return value
+    if wanted.annotation == list[str] and isinstance(value, list | tuple) and value:
+        return list(value)
+    if wanted.annotation is int and not wanted.is_ranged and str(value).isascii() and str(value).isdigit():
+        return int(value)
+    return convert(ctx, value)
 
 
 class UnknownCommand(AicliError):
@@ -126,7 +145,7 @@ def run(args: Sequence[str]) -> int:
     """Runs one command line; returns its exit code. One line on stderr for any error, a traceback only with --debug."""
     debug = "--debug" in args or os.environ.get("AICLI_DEBUG") == "1"
     try:
-        result = get_command(app).main(list(args), prog_name="aicli", standalone_mode=False)
+        result = unconverted(get_command(app)).main(list(args), prog_name="aicli", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except AicliError as e:
         if debug:

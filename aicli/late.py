@@ -1,13 +1,14 @@
 """`dataclass` and `regex` (re.compile) as in the standard library, but made at first use: most runs use few of them.
 
 Making a dataclass compiles code, up to a millisecond each, and there are more than a hundred; a pattern costs a third of
-that. `slots` is accepted and left out.
+that; what needs no compiling is shared by all of them. `slots` is accepted and left out.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import re
+import reprlib
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -60,9 +61,34 @@ def make(cls: type) -> None:
     """Makes the dataclass now; does nothing when that is done. Blocks while another thread makes it."""
     with _lock:
         if cls in waiting:
+            options = waiting[cls]
             cls.__doc__ = cls.__doc__ or cls.__name__  # or the library writes the signature there, which takes as long
-            dataclasses.dataclass(**waiting[cls])(cls)
+            compares = options.get("eq", True)
+            shared: dict[str, Any] = {"__repr__": _repr}
+            if compares:
+                shared |= {"__eq__": _eq, "__hash__": _hash if options.get("frozen") else None}
+            for name in shared.keys() - vars(cls).keys():
+                setattr(cls, name, shared[name])
+            dataclasses.dataclass(**options | {"repr": False, "eq": False})(cls)
             del waiting[cls]
+
+
+@reprlib.recursive_repr()
+def _repr(self: Any) -> str:
+    shown = (f"{f.name}={getattr(self, f.name)!r}" for f in dataclasses.fields(self) if f.repr)
+    return f"{type(self).__qualname__}({', '.join(shown)})"
+
+
+def _content(self: Any) -> tuple[Any, ...]:
+    return tuple(getattr(self, f.name) for f in dataclasses.fields(self) if f.compare)
+
+
+def _eq(self: Any, other: object) -> bool:
+    return _content(self) == _content(other) if type(self) is type(other) else NotImplemented
+
+
+def _hash(self: Any) -> int:
+    return hash(_content(self))
 
 
 class _Fields:

@@ -8,17 +8,16 @@ import os
 import typing
 from collections.abc import Mapping
 from dataclasses import field
+from dataclasses import fields as own_fields
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, SecretStr, ValidationError
-from pydantic.fields import FieldInfo
-
 from aicli import paths
 from aicli.content.kinds import PermissionMode
+from aicli.content.value import Misfit, Value, hints
 from aicli.errors import ConfigError, UsageError
 from aicli.late import dataclass
-from aicli.settings import Settings
+from aicli.settings import Secret, Settings
 from aicli.settings_file import SettingsFile, closest, nested, read
 
 LAYERS = ("default", "user", "project", "environment", "flags")
@@ -93,17 +92,26 @@ def project_file(cwd: Path) -> Path | None:
     return None
 
 
+@dataclass(frozen=True)
+class Knob:
+    """One setting: its type, its default and what it is for."""
+
+    annotation: Any
+    default: Any
+    description: str
+
+
 @functools.cache
-def fields() -> dict[str, FieldInfo]:
+def fields() -> dict[str, Knob]:
     """Every setting by dotted key, in order of definition."""
 
-    def walk(model: type[BaseModel], prefix: str) -> typing.Iterator[tuple[str, FieldInfo]]:
-        for name, info in model.model_fields.items():
-            kind = info.annotation
-            if isinstance(kind, type) and issubclass(kind, BaseModel):
-                yield from walk(kind, f"{prefix}{name}.")
+    def walk(kind: Any, prefix: str) -> typing.Iterator[tuple[str, Knob]]:
+        for one in own_fields(kind):
+            annotation = hints(kind)[one.name]
+            if isinstance(annotation, type) and issubclass(annotation, Value):
+                yield from walk(annotation, f"{prefix}{one.name}.")
             else:
-                yield prefix + name, info
+                yield prefix + one.name, Knob(annotation, one.default, one.metadata.get("description", ""))
 
     return dict(walk(Settings, ""))
 
@@ -145,7 +153,7 @@ def load(
     layers.append(Layer("flags", _spelt(given)))
 
     merged, origin = _merge(layers)
-    return Loaded(Settings.model_validate(nested(merged)), origin, tuple(warnings), tuple(layers), ignored, dropped)
+    return Loaded(Settings.from_data(nested(merged)), origin, tuple(warnings), tuple(layers), ignored, dropped)
 
 
 def _merge(layers: list[Layer]) -> tuple[dict[str, Any], dict[str, str]]:
@@ -219,17 +227,13 @@ def wrong(key: str, value: Any) -> str:
             value = PermissionMode.parse(value).value
         except ValueError:
             return f"should be one of plan, default, accept-edits, dont-ask, bypass, not {value!r}"
-    if key.split(".")[0] not in Settings.model_fields:
+    if key.split(".")[0] not in hints(Settings):
         return "is not a setting"
     try:
-        Settings.model_validate(nested({key: value}))
-    except ValidationError as e:
-        first = e.errors()[0]
-        said = first["msg"][0].lower() + first["msg"][1:]
-        said = said.removeprefix("input ")
-        return (
-            said if key == "api_key" else f"{said}, not {json.dumps(first['input'], ensure_ascii=False, default=str)}"
-        )
+        Settings.from_data(nested({key: value}))
+    except Misfit as e:
+        said = (e.said[0].lower() + e.said[1:]).removeprefix("input ")
+        return said if key == "api_key" else f"{said}, not {json.dumps(e.given, ensure_ascii=False, default=str)}"
     return ""
 
 
@@ -295,7 +299,7 @@ def parse(key: str, text: str) -> Any:
 
 def plain(value: Any) -> Any:
     """A value for showing: secrets masked whatever their length, tuples as lists."""
-    if isinstance(value, SecretStr):
+    if isinstance(value, Secret):
         return "***" if value.get_secret_value() else ""
     return list(value) if isinstance(value, tuple) else value
 

@@ -50,7 +50,7 @@ def default_text() -> str:
         if parent != table:
             lines.append(f"\n[{parent}]")
             table = parent
-        for row in textwrap.wrap(_help(key, info.description or ""), 112):
+        for row in textwrap.wrap(_help(key, info.description), 112):
             lines.append(f"# {row}")
         lines.append(f"# {name} = {shown(plain(info.default), key)}")
     return "\n".join(lines).rstrip() + "\n"
@@ -79,7 +79,7 @@ def explanation(key: str, layers: typing.Sequence[Any], value: Any, origin: str)
     info = fields()[key]
     rows = [
         key,
-        f"  {_help(key, info.description or '')}",
+        f"  {_help(key, info.description)}",
         f"  now      {_masked(key, value)}  ({origin})",
         f"  default  {_masked(key, plain(info.default))}",
         f"  variable {variable(key)}",

@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
-
 import aicli
 from aicli import testing
 
@@ -75,7 +73,7 @@ def _entry(name: str, thing: Any, level: int = 2) -> Iterator[str]:
 
 
 def _class(name: str, thing: type) -> Iterator[str]:
-    bases = [b.__name__ for b in thing.__bases__ if b not in (object, BaseModel) and b.__name__ != "Value"]
+    bases = [b.__name__ for b in thing.__bases__ if b is not object and b.__name__ != "Value"]
     yield f"`class {name}" + (f"({', '.join(bases)})`" if bases else "`")
     yield ""
     yield from _doc(thing)
@@ -96,21 +94,13 @@ def _class(name: str, thing: type) -> Iterator[str]:
 
 
 def _fields(thing: type) -> Iterator[str]:
-    if issubclass(thing, BaseModel):
-        thing.model_rebuild()  # values are built when they are first used
-        for name, info in thing.model_fields.items():
-            required = info.is_required()
-            default = "" if required else f" = {_value(info.get_default(call_default_factory=True))}"
-            yield f"- `{name}: {_type(info.annotation)}{default}`" + (
-                f": {info.description}" if info.description else ""
-            )
-    elif dataclasses.is_dataclass(thing):
+    if dataclasses.is_dataclass(thing):
         for field in dataclasses.fields(thing):
             if field.name.startswith("_"):
                 continue
             default = "" if field.default is dataclasses.MISSING else f" = {_value(field.default)}"
             if field.default_factory is not dataclasses.MISSING:
-                default = f" = {field.default_factory.__name__}()" if hasattr(field.default_factory, "__name__") else ""
+                default = f" = {_value(field.default_factory())}"
             yield f"- `{field.name}: {field.type}{default}`"
 
 
@@ -146,7 +136,8 @@ def _value(value: Any) -> str:
 
 
 def _doc(thing: Any) -> list[str]:
-    return [inspect.cleandoc(thing.__doc__)] if thing.__doc__ and "built-in" not in thing.__doc__[:12] else []
+    said = thing.__doc__ or ""
+    return [] if said in ("", getattr(thing, "__name__", "")) or "built-in" in said[:12] else [inspect.cleandoc(said)]
 
 
 def _one_line(doc: str) -> str:

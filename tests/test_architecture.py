@@ -14,7 +14,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 LEVELS = [
     {"late"},
-    {"errors", "paths", "clean"},
+    {"errors", "paths", "clean", "plugins"},
     {"content"},
     {"models", "workspace", "settings", "settings_file", "settings_load", "settings_text"},
     {"safety"},

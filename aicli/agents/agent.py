@@ -10,8 +10,6 @@ from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel
-
 from aicli.agents import answer
 from aicli.agents.ask import Asker, Emit
 from aicli.agents.context import Meter
@@ -45,6 +43,8 @@ from aicli.tools.host import Host
 from aicli.tools.state import RunState
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from aicli.models.orchestrator import MultiModelOrchestrator
 
 SUMMARISE = (

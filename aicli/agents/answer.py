@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
-from typing import Any
-
-from pydantic import BaseModel
+from typing import TYPE_CHECKING, Any
 
 from aicli.agents.fitting import fitting
 from aicli.agents.loop import Conversation
@@ -14,6 +12,9 @@ from aicli.content.messages import Message
 from aicli.content.parts import JsonObject
 from aicli.errors import InputError, SchemaFailed
 from aicli.tools.schema import json_schema
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 RE_ASKS = 2
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import Field
-
 from aicli.content.events import AgentEvent, Delegated
 from aicli.content.kinds import ToolKind
 from aicli.content.results import TextDisplay, ToolResult
+from aicli.content.value import Note
 from aicli.errors import UsageError
 from aicli.tools.base import Tool, ToolContext, ToolFailed, tool
 
@@ -23,9 +22,7 @@ def delegate_tool(make: MakeAgent, types: Sequence[str]) -> Tool:
     """`make` builds the sub-agent of a type (raises UsageError); `types` are the names to choose from."""
     listing = ", ".join(types)
 
-    async def agent(
-        ctx: ToolContext, task: str, type: Annotated[str, Field(description=listing)] = "explore"
-    ) -> ToolResult:
+    async def agent(ctx: ToolContext, task: str, type: Annotated[str, Note(listing)] = "explore") -> ToolResult:
         try:
             child = make(type)
         except UsageError as e:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import tomllib
 from typing import Literal
 
-from pydantic import Field, ValidationError
-
-from aicli.content.parts import Value
+from aicli.content.value import Misfit, Value, field
 from aicli.errors import ConfigError
 
 
@@ -24,9 +22,9 @@ class AgentSpec(Value):
     aliases: tuple[str, ...] = ()
     model: str = "fast"
     tools: tuple[str, ...] = ("*",)
-    max_turns: int | None = Field(default=None, ge=1)
+    max_turns: int | None = field(default=None, ge=1)
     mode: Literal["", "plan", "default", "accept-edits", "dont-ask"] = ""
-    verify: int = Field(default=0, ge=0)
+    verify: int = field(default=0, ge=0)
     delegates: bool = False
     instructions: str = ""
     source: str = ""
@@ -41,10 +39,8 @@ def parse_spec(name: str, text: str, source: str = "") -> AgentSpec:
             raise ConfigError(f"{source or name}: the front matter that starts with +++ never ends")
     try:
         fields = tomllib.loads(head)
-        return AgentSpec(**{"name": name, "instructions": body.strip(), "source": source, **fields})
+        return AgentSpec.from_data({"name": name, "instructions": body.strip(), "source": source, **fields})
     except tomllib.TOMLDecodeError as e:
         raise ConfigError(f"{source or name}: {e}") from e
-    except ValidationError as e:
-        first = e.errors()[0]
-        where = ".".join(str(x) for x in first["loc"])
-        raise ConfigError(f"{source or name}: {where}: {first['msg']}") from e
+    except Misfit as e:
+        raise ConfigError(f"{source or name}: {e}") from e

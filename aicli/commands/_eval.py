@@ -12,13 +12,11 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
-from pydantic import Field, ValidationError
-
 from aicli import runtime
 from aicli.commands._eval_report import Outcome, markdown, report
 from aicli.commands._listing import dumped
-from aicli.content.parts import Value
 from aicli.content.run_result import RunResult
+from aicli.content.value import Misfit, Value, field
 from aicli.errors import AicliError, InputError, UsageError
 from aicli.late import dataclass
 from aicli.runtime import RunOptions
@@ -38,11 +36,11 @@ ANSWER = "AICLI_ANSWER"
 class TaskFile(Value):
     """task.toml. `check` is a shell line run in the copy; `answer` a regular expression; `timeout` in seconds."""
 
-    prompt: str = Field(min_length=1)
+    prompt: str = field(min_length=1)
     check: str = ""
     answer: str = ""
-    timeout: float = Field(default=120, gt=0)
-    max_turns: int = Field(default=15, ge=1)
+    timeout: float = field(default=120, gt=0)
+    max_turns: int = field(default=15, ge=1)
 
 
 @dataclass(frozen=True)
@@ -99,11 +97,10 @@ def tasks_in(folder: Path) -> list[Task]:
 
 def _task(file: Path, top: Path) -> Task:
     try:
-        found = TaskFile(**tomllib.loads(file.read_text("utf-8")))
+        found = TaskFile.from_data(tomllib.loads(file.read_text("utf-8")))
         re.compile(found.answer)
-    except ValidationError as e:
-        first = e.errors()[0]
-        raise InputError(f"{file}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    except Misfit as e:
+        raise InputError(f"{file}: {e}") from None
     except re.error as e:
         raise InputError(f"{file}: answer is no valid pattern: {e}") from None
     except (OSError, ValueError) as e:

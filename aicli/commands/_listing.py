@@ -77,7 +77,7 @@ def show_agent(cwd: Path, name: str, as_json: bool) -> int:
 
 def _agent(spec: AgentSpec, cwd: Path) -> dict[str, Any]:
     tools = [tool.name for tool in tools_of(cwd).select(spec.tools)]
-    return {**spec.model_dump(mode="json"), "tools": tools, "patterns": list(spec.tools)}
+    return {**spec.model_dump(), "tools": tools, "patterns": list(spec.tools)}
 
 
 def show_tools(cwd: Path, name: str, as_json: bool) -> int:

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
-
 from aicli.content.messages import Message
-from aicli.content.parts import FunctionCallPart, JsonObject, Value
+from aicli.content.parts import ByType, FunctionCallPart, JsonObject, Value
 from aicli.content.request import FinishReason, Usage
 from aicli.content.results import ToolResult
 from aicli.content.stream import StreamEvent
@@ -218,5 +216,5 @@ AgentEvent = Annotated[
     | Warned
     | RunFinished
     | Delegated,
-    Field(discriminator="type"),
+    ByType(),
 ]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
-from functools import cache
 from typing import Literal
 
-from pydantic import TypeAdapter
-
 from aicli.content.parts import ContentPart, FunctionCallPart, FunctionResponsePart, TextPart, ThinkingPart, Value
+from aicli.content.value import adapter
 
 Role = Literal["user", "model", "tool"]
 
@@ -50,17 +49,12 @@ class Message(Value):
 
 def dump_history(history: Sequence[Message]) -> str:
     """The history as JSON text."""
-    return _history_type().dump_json(list(history)).decode()
+    return json.dumps([message.model_dump() for message in history], ensure_ascii=False, separators=(",", ":"))
 
 
 def load_history(text: str) -> list[Message]:
     """Reads `dump_history` back. Raises pydantic's ValidationError."""
-    return answered(_history_type().validate_json(text))
-
-
-@cache
-def _history_type() -> TypeAdapter[list[Message]]:
-    return TypeAdapter(list[Message])
+    return answered(adapter(list[Message]).validate_json(text))
 
 
 def open_calls(history: Sequence[Message]) -> tuple[FunctionCallPart, ...]:

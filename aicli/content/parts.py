@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from aicli.content.value import ByType as ByType
+from aicli.content.value import JsonObject as JsonObject
+from aicli.content.value import Value as Value
 
-JsonObject = dict[str, Any]
 Meta = dict[str, Any]
 """Opaque data of one provider, keyed by its name; echoed to that provider, dropped for another."""
-
-
-class Value(BaseModel):
-    """A frozen value that compares by content."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class TextPart(Value):
@@ -65,7 +60,7 @@ class FunctionResponsePart(Value):
     type: Literal["function_response"] = "function_response"
     id: str
     name: str
-    content: tuple[Annotated[TextPart | InlineDataPart, Field(discriminator="type")], ...] = ()
+    content: tuple[Annotated[TextPart | InlineDataPart, ByType()], ...] = ()
     is_error: bool = False
 
     @property
@@ -98,5 +93,5 @@ ContentPart = Annotated[
     | FileDataPart
     | ExecutableCodePart
     | CodeExecutionResultPart,
-    Field(discriminator="type"),
+    ByType(),
 ]

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any, Literal
-
-from pydantic import BeforeValidator
+from typing import Any, Literal
 
 from aicli.content.messages import Message
 from aicli.content.parts import JsonObject, Value
@@ -49,20 +47,22 @@ def _count(value: Any) -> int:
 
 
 _MOST = 10**15
-Count = Annotated[int, BeforeValidator(_count)]
 
 
 class Usage(Value):
     """Tokens. `input_tokens` counts everything that was read, cached or not."""
 
-    input_tokens: Count = 0
-    output_tokens: Count = 0
-    cache_read_input_tokens: Count = 0
-    cache_creation_input_tokens: Count = 0
-    reasoning_tokens: Count = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_input_tokens: int = 0
+    cache_creation_input_tokens: int = 0
+    reasoning_tokens: int = 0
+
+    def __post_init__(self) -> None:
+        vars(self).update({name: _count(value) for name, value in vars(self).items()})
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(**{k: getattr(self, k) + getattr(other, k) for k in Usage.model_fields})
+        return Usage(**{name: value + getattr(other, name) for name, value in vars(self).items()})
 
     @property
     def total(self) -> int:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
-
-from aicli.content.parts import InlineDataPart, JsonObject, TextPart, Value
+from aicli.content.parts import ByType, InlineDataPart, JsonObject, TextPart, Value
 
 
 class TextDisplay(Value):
@@ -51,13 +49,13 @@ class CommandDisplay(Value):
     summary: str = ""
 
 
-Display = Annotated[TextDisplay | DiffDisplay | TasksDisplay | CommandDisplay, Field(discriminator="type")]
+Display = Annotated[TextDisplay | DiffDisplay | TasksDisplay | CommandDisplay, ByType()]
 
 
 class ToolResult(Value):
     """`content` is for the model, `display` for the person, `data` for the log (e.g. `files_changed`)."""
 
-    content: tuple[Annotated[TextPart | InlineDataPart, Field(discriminator="type")], ...] = ()
+    content: tuple[Annotated[TextPart | InlineDataPart, ByType()], ...] = ()
     display: Display | None = None
     data: JsonObject = {}
     is_error: bool = False

@@ -7,7 +7,6 @@ import importlib
 import importlib.util
 import pkgutil
 from collections.abc import Iterator
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,6 +15,7 @@ from aicli import paths
 from aicli.errors import InputError
 from aicli.models import providers as folder
 from aicli.models.provider import Provider
+from aicli.plugins import plugins
 
 _FIRST = ("openai",)
 """Files to look into first for a name that is no file's: most names are profiles there."""
@@ -77,7 +77,7 @@ def _installed() -> Iterator[Provider]:
             yield from _of(_loaded(file))
         except Exception as error:  # one broken file must not take the others with it
             skipped[str(file)] = f"{type(error).__name__}: {error}"
-    for point in entry_points(group="aicli.providers"):
+    for point in plugins("aicli.providers"):
         try:
             yield from _of(point.load())
         except Exception as error:  # a broken plug-in is named and skipped

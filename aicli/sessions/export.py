@@ -20,14 +20,14 @@ _STYLE = (
 
 
 def as_json(session: Restored) -> str:
-    """The whole history as one JSON object; `Message.model_validate` reads each entry of `messages` back."""
+    """The whole history as one JSON object; `Message.from_data` reads each entry of `messages` back."""
     value = {
         "session_id": session.id,
         "agent": session.agent,
         "model": session.model,
         "cwd": session.cwd,
         "skipped_lines": session.skipped,
-        "messages": [message.model_dump(mode="json", fallback=str) for message in session.history],
+        "messages": [message.model_dump() for message in session.history],
     }
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 

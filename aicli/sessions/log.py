@@ -130,7 +130,7 @@ class RunLogger:
         if self._seq == 0:
             now = {"version": VERSION, "id": self.session_id, **self._head}
             self._append({"session": now})
-        self._append({"event": event.model_dump(mode="json", fallback=str)})  # type: ignore[union-attr]
+        self._append({"event": event.model_dump()})  # type: ignore[union-attr]
 
     def _append(self, content: dict[str, Any]) -> None:
         time = datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import json
 import os
@@ -13,8 +12,6 @@ from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
-
-from pydantic import TypeAdapter, ValidationError
 
 from aicli import paths
 from aicli.content.events import (
@@ -28,6 +25,7 @@ from aicli.content.events import (
 )
 from aicli.content.messages import Message, answered
 from aicli.content.results import Task, TasksDisplay
+from aicli.content.value import Misfit, checked
 from aicli.errors import InputError
 from aicli.late import dataclass
 from aicli.sessions.log import SUFFIX, encoded, new_id, valid_id
@@ -102,17 +100,13 @@ class Reading:
                     self.skipped += 1
 
 
-@functools.cache
-def _adapter() -> TypeAdapter[AgentEvent]:
-    return TypeAdapter(AgentEvent)
-
-
 def event_of(record: Record) -> AgentEvent | None:
     """The event, or None where this version does not know it."""
     try:
-        return _adapter().validate_python(record.event)
-    except ValidationError:
+        event: AgentEvent = checked(AgentEvent, record.event)
+    except Misfit:
         return None
+    return event
 
 
 class SessionStore:

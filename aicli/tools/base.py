@@ -8,8 +8,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, overload
 
-from pydantic import BaseModel
-
 from aicli.content.events import AgentEvent
 from aicli.content.kinds import ToolKind
 from aicli.content.parts import JsonObject
@@ -21,6 +19,8 @@ from aicli.tools.plain_schema import Fields, plain_schema
 from aicli.tools.schema import declared, model_of, schema_of, spoken_schema
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from aicli.tools.state import RunState
 
 Handler = Callable[..., "Awaitable[ToolResult | str] | ToolResult | str"]
@@ -93,7 +93,7 @@ class Tool:
         plain = plain_schema(self.fields) if self.fields is not None else None
         return schema_of(self.params) if plain is None else plain
 
-    def kind_of(self, params: BaseModel) -> ToolKind:
+    def kind_of(self, params: Any) -> ToolKind:
         return self.kind if isinstance(self.kind, ToolKind) else self.kind(params)
 
     def title_of(self, args: Mapping[str, Any]) -> str:
@@ -157,7 +157,7 @@ def tool(
             name=own_name,
             description=inspect.cleandoc(f.__doc__ or ""),
             kind=kind,
-            params=BaseModel if simple else model_of(fields, own_name),
+            params=object if simple else model_of(fields, own_name),  # type: ignore[arg-type]
             run=f,
             title=title,
             fields=fields if simple else None,

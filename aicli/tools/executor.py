@@ -9,9 +9,7 @@ import inspect
 import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
-
-from pydantic import BaseModel
+from typing import TYPE_CHECKING, Any
 
 from aicli.content.events import AgentEvent, Outcome, ToolFinished, ToolProgress, ToolStarted
 from aicli.content.kinds import ToolKind
@@ -26,7 +24,11 @@ from aicli.tools.permit import Permit, Policy, Refused, StopTurn
 from aicli.tools.registry import ToolRegistry
 from aicli.tools.schema import context_parameter
 from aicli.tools.state import RunState
-from aicli.tools.validate import BadArguments, validated
+from aicli.tools.validate import BadArguments, Params, validated
+from aicli.tools.validate import arguments as arguments_of
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 Emit = Callable[[AgentEvent], None]
 CANCELLED = "cancelled: the person stopped the run before this call finished"
@@ -46,7 +48,7 @@ class Interrupted(asyncio.CancelledError):
 class _Ready:
     call: FunctionCallPart
     tool: Tool
-    params: BaseModel
+    params: BaseModel | Params
     kind: ToolKind
 
 
@@ -218,7 +220,7 @@ class LocalExecutor:
 
         host = _ClockedHost(self.host, clock)
         context = ToolContext(state=self.state, host=host, call_id=call_id, progress=progress, emit=emit)
-        arguments = {k: getattr(ready.params, k) for k in type(ready.params).model_fields}
+        arguments = arguments_of(ready.tool, ready.params)
         name = context_parameter(ready.tool.run)
         if name:
             arguments[name] = context

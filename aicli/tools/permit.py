@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
-from typing import Any, Protocol
-
-from pydantic import BaseModel
+from typing import TYPE_CHECKING, Any, Protocol
 
 from aicli.content.events import AgentEvent, Approved, Denied
 from aicli.content.kinds import ToolKind, Verdict
@@ -17,6 +15,11 @@ from aicli.safety.shell_rules import parts
 from aicli.tools.base import Tool, ToolContext, ToolFailed
 from aicli.tools.host import Approval, ApprovalRequest, Host
 from aicli.tools.state import RunState
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from aicli.tools.validate import Params
 
 
 class Policy(Protocol):
@@ -57,7 +60,12 @@ class Permit:
         self._covered_now: set[asyncio.Future[Approval]] = set()
 
     async def ask(
-        self, tool: Tool, call: FunctionCallPart, params: BaseModel, kind: ToolKind, emit: Callable[[AgentEvent], None]
+        self,
+        tool: Tool,
+        call: FunctionCallPart,
+        params: BaseModel | Params,
+        kind: ToolKind,
+        emit: Callable[[AgentEvent], None],
     ) -> JsonObject | None:
         """None, or the arguments as the person changed them. Raises Refused or StopTurn. Blocks while a person thinks."""
         if self.policy is None:
@@ -86,7 +94,7 @@ class Permit:
         self,
         tool: Tool,
         call: FunctionCallPart,
-        params: BaseModel,
+        params: BaseModel | Params,
         kind: ToolKind,
         verdict: Verdict,
         emit: Callable[[AgentEvent], None],
@@ -140,7 +148,7 @@ class Permit:
                 asking.cancel()
 
     def _request(
-        self, tool: Tool, call: FunctionCallPart, params: BaseModel, kind: ToolKind, verdict: Verdict
+        self, tool: Tool, call: FunctionCallPart, params: BaseModel | Params, kind: ToolKind, verdict: Verdict
     ) -> ApprovalRequest:
         assert self.policy is not None
         args = params.model_dump(mode="json", exclude_unset=True)

@@ -6,22 +6,13 @@ from collections.abc import Mapping
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from annotated_types import Ge, Gt, Le, Lt
-from pydantic.fields import FieldInfo
-
-from aicli.content.parts import JsonObject
+from aicli.content.value import JsonObject, Note, Value, declared_fields
 
 Fields = Mapping[str, tuple[Any, Any]]
 """Annotation and default by parameter; the default is ... where there is none."""
 
 _NAMES = {str: "string", int: "integer", float: "number", bool: "boolean"}
-_BOUNDS = {
-    Ge: ("ge", "minimum"),
-    Le: ("le", "maximum"),
-    Gt: ("gt", "exclusiveMinimum"),
-    Lt: ("lt", "exclusiveMaximum"),
-}
-_FLAGS = frozenset(flag for flag, _ in _BOUNDS.values())
+_BOUNDS = {"ge": "minimum", "le": "maximum", "gt": "exclusiveMinimum", "lt": "exclusiveMaximum"}
 
 
 def plain_schema(fields: Fields) -> JsonObject | None:
@@ -60,18 +51,15 @@ def _of(annotation: Any) -> JsonObject | None:
         return {"type": "string", "enum": list(args)}
     if origin in (Union, UnionType) and len(args) == 2 and args[1] is NoneType:
         return _of(args[0])
+    if isinstance(annotation, type) and issubclass(annotation, Value):
+        return plain_schema(declared_fields(annotation))
     return None
 
 
 def _said(notes: tuple[Any, ...]) -> JsonObject | None:
     """Description and bounds of an Annotated; None if it says more."""
     note = notes[0]
-    if len(notes) != 1 or not isinstance(note, FieldInfo):
+    if len(notes) != 1 or not isinstance(note, Note) or not note.bounds.keys() <= _BOUNDS.keys():
         return None
-    bounds = [_BOUNDS.get(type(bound)) for bound in note.metadata]
-    if None in bounds or not set(getattr(note, "_attributes_set", "?")) <= {"description", "annotation", *_FLAGS}:
-        return None
-    said: JsonObject = {"description": note.description} if note.description is not None else {}
-    return said | {
-        key: getattr(bound, flag) for (flag, key), bound in zip(filter(None, bounds), note.metadata, strict=True)
-    }
+    said: JsonObject = {"description": note.description} if note.description else {}
+    return said | {_BOUNDS[word]: bound for word, bound in note.bounds.items()}

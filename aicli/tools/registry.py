@@ -8,11 +8,11 @@ import importlib.util
 import pkgutil
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from importlib.metadata import entry_points
 from pathlib import Path
 
 from aicli.content.kinds import ToolKind
 from aicli.errors import UsageError
+from aicli.plugins import plugins
 from aicli.tools.base import Tool
 
 
@@ -98,7 +98,7 @@ class ToolRegistry:
                 self.problems.append(f"{file}: {type(e).__name__}: {e}")
 
     def load_entry_points(self) -> None:
-        for point in entry_points(group="aicli.tools"):
+        for point in plugins("aicli.tools"):
             try:
                 loaded = point.load()
                 if isinstance(loaded, Tool):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
-from typing import Any
-
-from pydantic import BaseModel, ConfigDict, create_model
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
 
 from aicli.content.parts import JsonObject
 from aicli.tools.plain_schema import Fields
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 
 def context_parameter(function: Callable[..., Any]) -> str:
@@ -45,6 +45,8 @@ def declared(function: Callable[..., Any], name: str, scope: Mapping[str, Any] |
 
 def model_of(fields: Fields, name: str) -> type[BaseModel]:
     """The parameters as a model that forbids unknown keys."""
+    from pydantic import ConfigDict, create_model
+
     shapes: dict[str, Any] = dict(fields)
     return create_model(f"{name}_params", __config__=ConfigDict(extra="forbid"), **shapes)
 
@@ -66,16 +68,21 @@ def schema_of(model: type[BaseModel]) -> JsonObject:
     return json_schema(model)
 
 
-class _AsDeclared(GenerateJsonSchema):
+@cache
+def _as_declared() -> Any:
     """Keys keep their order; to sort them takes as long as all the rest."""
+    from pydantic.json_schema import GenerateJsonSchema
 
-    def sort(self, value: JsonSchemaValue, parent_key: str | None = None) -> JsonSchemaValue:
-        return value
+    class AsDeclared(GenerateJsonSchema):
+        def sort(self, value: Any, parent_key: str | None = None) -> Any:
+            return value
+
+    return AsDeclared
 
 
 def json_schema(model: type[BaseModel]) -> JsonObject:
     """The JSON schema: no titles, references inlined, `X | None` reduced to X."""
-    raw = model.model_json_schema(schema_generator=_AsDeclared)
+    raw = model.model_json_schema(schema_generator=_as_declared())
     defs = raw.pop("$defs", {})
     cleaned: JsonObject = _clean(raw, defs, frozenset(("title", "additionalProperties")))
     cleaned.setdefault("properties", {})

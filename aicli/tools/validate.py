@@ -2,18 +2,49 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ValidationError
+from typing import TYPE_CHECKING, Any
 
 from aicli.content.coerce import coerce
 from aicli.content.parts import FunctionCallPart, JsonObject
+from aicli.content.value import MISFIT, data_of, fitted
 from aicli.tools.base import Tool
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 
 class BadArguments(Exception):
     """The text goes to the model."""
 
 
-def validated(tool: Tool, call: FunctionCallPart) -> BaseModel:
+class Params:
+    """Arguments that fit as they stand, as attributes: what a pydantic model of them would be."""
+
+    def __init__(self, values: dict[str, Any], given: dict[str, Any]) -> None:
+        vars(self).update(values, **given)
+        self._given = given
+
+    def model_dump(self, *, mode: str = "json", exclude_unset: bool = True) -> JsonObject:
+        """The arguments that were given."""
+        return {name: data_of(value) for name, value in self._given.items()}
+
+
+def arguments(tool: Tool, params: BaseModel | Params) -> dict[str, Any]:
+    """All parameters by name."""
+    names = tool.fields or {} if isinstance(params, Params) else type(params).model_fields
+    return {name: getattr(params, name) for name in names}
+
+
+def _plain(tool: Tool, args: JsonObject) -> Params | None:
+    """None where pydantic has to look at them."""
+    if tool.fields is None or not args.keys() <= tool.fields.keys():
+        return None
+    defaults = {name: default for name, (_, default) in tool.fields.items() if name not in args}
+    given = {name: fitted(tool.fields[name][0], value) for name, value in args.items()}
+    return None if ... in defaults.values() or MISFIT in given.values() else Params(defaults, given)
+
+
+def validated(tool: Tool, call: FunctionCallPart) -> BaseModel | Params:
     """Raises BadArguments."""
     repaired = _repaired(tool, call.raw) if call.raw else None
     if call.raw and repaired is None:
@@ -26,6 +57,10 @@ def validated(tool: Tool, call: FunctionCallPart) -> BaseModel:
     if tool.adapt:
         args = tool.adapt(args)
     args = coerce(args, tool.schema, tool.param_aliases)
+    if (plain := _plain(tool, args)) is not None:
+        return plain
+    from pydantic import ValidationError
+
     try:
         return tool.params.model_validate(args)
     except ValidationError as e:

@@ -73,7 +73,7 @@ def result_object(result: RunResult, *, sandbox: str = "") -> JsonObject:
         "usage": result.usage.model_dump(),
         "model_usage": {name: usage.model_dump() for name, usage in result.model_usage.items()},
         "total_cost_usd": result.cost_usd,
-        "permission_denials": [denial.model_dump(mode="json", fallback=str) for denial in result.denials],
+        "permission_denials": [denial.model_dump() for denial in result.denials],
         "files_changed": list(result.files_changed),
         "warnings": list(result.warnings),
         "sandbox": sandbox,

@@ -73,7 +73,7 @@ def test_export(aicli: Callable, kept: Path, form: str, isolated: Path) -> None:
     if form == "html":
         assert "<b>" not in text and "&lt;b&gt;&amp;" in text and "<script" not in text and "http" not in text
     if form == "json":
-        history = [Message.model_validate(m) for m in json.loads(text)["messages"]]
+        history = [Message.from_data(m) for m in json.loads(text)["messages"]]
         assert [m.role for m in history] == ["user", "model", "tool", "model"]
 
 

@@ -96,7 +96,9 @@ def test_rewind_goes_back_with_the_files(isolated: Path) -> None:
         tty.send("\r")
         tty.until("  three")
         said = [m["content"] for m in server.requests[-1].body["messages"] if m["role"] == "user"]
-        assert sum("second" in str(s) for s in said) == 1 and "two" not in json.dumps(server.requests[-1].body["messages"])
+        assert sum("second" in str(s) for s in said) == 1 and "two" not in json.dumps(
+            server.requests[-1].body["messages"]
+        )
 
 
 def test_folds_open_and_the_editor_edits(isolated: Path) -> None:

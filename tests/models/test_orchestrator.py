@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from pydantic import SecretStr
 
 from aicli.errors import AuthFailed, ConfigError, InputError, NoModelForRole
 from aicli.models import registry
@@ -16,7 +15,7 @@ from aicli.models.choice import installed_instead
 from aicli.models.orchestrator import MultiModelOrchestrator
 from aicli.models.places import base_url, guessed, listens, ollama_host
 from aicli.models.provider import versioned
-from aicli.settings import Settings
+from aicli.settings import Secret, Settings
 from tests.models.support import ask, orchestrator, reply, whole, with_model
 from tests.support.model_server import ModelServer
 
@@ -251,7 +250,7 @@ def test_where_the_key_goes(provider: str, header: str) -> None:
 
 
 def test_the_settings_key_is_for_the_chosen_provider_only() -> None:
-    chosen = orchestrator(NOBODY, "openai", key=no_key, api_key=SecretStr("from-settings"))
+    chosen = orchestrator(NOBODY, "openai", key=no_key, api_key=Secret("from-settings"))
     assert chosen.link(registry.split("openai:x")[0]).key == "from-settings"
     with pytest.raises(AuthFailed):
         chosen.link(registry.split("deepseek:x")[0])

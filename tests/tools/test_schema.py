@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from aicli.content.kinds import ToolKind
 from aicli.content.parts import FunctionCallPart
+from aicli.content.value import Note
 from aicli.errors import UsageError
 from aicli.tools.base import Tool, ToolContext, tool
 from aicli.tools.plain_schema import plain_schema
@@ -131,7 +132,7 @@ def test_the_schema_told_is_that_of_the_model_that_checks() -> None:
 
 def test_a_model_is_made_when_a_call_is_checked() -> None:
     @tool
-    def made(a: int, b: Annotated[str, Field(description="B.")] = "x", c: list[str] | None = None) -> str:
+    def made(a: int, b: Annotated[str, Note("B.")] = "x", c: list[str] | None = None) -> str:
         """Makes."""
         return f"{a}{b}{c}"
 

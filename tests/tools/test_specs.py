@@ -26,9 +26,7 @@ def every_tool() -> list[Tool]:
 
 def size(compact: bool) -> int:
     offered = [t for t in every_tool() if not (compact and t.full_only)]
-    return sum(
-        len(json.dumps(t.spec(compact).model_dump(include={"name", "description", "parameters"}))) for t in offered
-    )
+    return sum(len(json.dumps(t.spec(compact).model_dump(exclude={"strict", "examples"}))) for t in offered)
 
 
 def test_all_specs_fit_their_budget() -> None:

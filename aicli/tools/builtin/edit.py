@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from aicli.content.kinds import ToolKind
 from aicli.content.parts import JsonObject
 from aicli.content.results import Display, ToolResult
+from aicli.content.value import Value
 from aicli.tools.base import ToolContext, ToolFailed, tool
 from aicli.tools.editing import Missed, Replacement, apply
 from aicli.tools.files import PATH_NAMES, change, change_display, changed, current, files_of, key_of, told
@@ -30,8 +29,7 @@ _NAMES = {**dict.fromkeys(_OLD, "old_string"), **dict.fromkeys(_NEW, "new_string
 _IDLE = ("instruction", "instructions", "explanation", "description", "dryRun", "dry_run", "regex", "use_regex")
 
 
-class Edit(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class Edit(Value):
     old_string: str
     new_string: str
     replace_all: bool = False

@@ -8,12 +8,11 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
-
 from aicli.clean import sanitise
 from aicli.content.kinds import ToolKind
 from aicli.content.parts import JsonObject
 from aicli.content.results import TextDisplay, ToolResult
+from aicli.content.value import Note
 from aicli.late import dataclass
 from aicli.tools.base import ToolContext, ToolFailed, tool
 from aicli.tools.shown import shown
@@ -89,7 +88,7 @@ async def grep(
     ctx: ToolContext,
     pattern: str,
     path: str = ".",
-    glob: Annotated[str, Field(description="As *.{ts,tsx} or !*.md.")] = "",
+    glob: Annotated[str, Note("As *.{ts,tsx} or !*.md.")] = "",
     ignore_case: bool = False,
     literal: bool = False,
     context: int = 0,

@@ -12,12 +12,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field
-
 from aicli.clean import sanitise
 from aicli.content.kinds import ToolKind
 from aicli.content.parts import JsonObject
 from aicli.content.results import CommandDisplay, ToolResult
+from aicli.content.value import Note
 from aicli.late import regex
 from aicli.safety.secrets import SYSTEM_PATH, child_environ
 from aicli.safety.shell_rules import read_only
@@ -125,7 +124,7 @@ def _title(args: Mapping[str, Any]) -> str:
 async def shell(
     ctx: ToolContext,
     command: str,
-    timeout: Annotated[float | None, Field(gt=0, description="Seconds.")] = None,
+    timeout: Annotated[float | None, Note("Seconds.", gt=0)] = None,
     cwd: str = "",
     background: bool = False,
     network: bool = False,
