@@ -13,7 +13,7 @@ from aicli.content.messages import Message
 from aicli.content.parts import FunctionCallPart, FunctionResponsePart, JsonObject, TextPart
 from aicli.content.request import ModelRequest, ToolSpec
 from aicli.content.stream import Assembler
-from aicli.models.embedded import guidance, steps
+from aicli.models.embedded import doubts, guidance, steps
 from aicli.models.embedded.contents import seen, unnumbered
 from aicli.models.embedded.grammar import Grammar, literal
 from aicli.models.embedded.reader import StepReader
@@ -198,28 +198,132 @@ def test_a_new_text_that_drops_a_files_lines_is_doubted_once_in_the_dialogue() -
     request = asked("Add *.log", *known, paths=(".gitignore",))
     body = {"messages": [{"role": "user", "content": "x"}], "grammar": "g"}
     new = {"path": ".gitignore", "content": "*.log\n"}
-    again = guidance.again(request, body, "write_file", new)
+    again = doubts.again(request, body, "write_file", new)
     assert again is not None
     assert again["grammar"] == "g"
     assert json.loads(again["messages"][1]["content"]) == {"tool": "write_file", "args": new}
     assert "would lose these lines:\nbuild/\ndist/" in again["messages"][2]["content"]
     whole = {"path": ".gitignore", "content": "build/\ndist/\n*.log\n"}
-    assert guidance.again(request, body, "write_file", whole) is None
-    assert guidance.again(request, body, "write_file", {"path": "new", "content": "x"}) is None
-    repeated = guidance.again(request, body, "read_file", {"path": ".gitignore"})
+    assert doubts.again(request, body, "write_file", whole) is None
+    assert doubts.again(request, body, "write_file", {"path": "new", "content": "x"}) is None
+    repeated = doubts.again(request, body, "read_file", {"path": ".gitignore"})
     assert repeated is not None
     assert steps_of(repeated["grammar"]) == {"answer"}
 
 
+TWO_FILES = ("bill.py", "report.py", "__pycache__/bill.cpython-311.pyc")
+BOTH_READ = (
+    *exchange("read_file", "     1\ttotal = 42", path="bill.py"),
+    *exchange("read_file", "     1\tprint(total)", path="report.py"),
+)
+ONE_WRITTEN = exchange("write_file", "Wrote report.py", path="report.py", content="print(amount)")
+
+
+def test_what_the_task_wants_changed_is_changed_before_it_is_run_or_answered() -> None:
+    task = "Rename total to amount in bill.py and in report.py, then run report.py"
+    body = {"messages": [{"role": "user", "content": "x"}], "grammar": "g"}
+    half = asked(task, *BOTH_READ, *ONE_WRITTEN, paths=TWO_FILES)
+    assert doubts.unchanged(half) == ["bill.py"]
+    for again in (
+        doubts.unfinished(half, body),
+        doubts.again(half, body, "shell", {"command": "python3 report.py"}),
+    ):
+        assert again is not None
+        assert steps_of(again["grammar"]) == {"edit"} and '::= "total = 42"\n' in again["grammar"]
+        assert [json.loads(again["messages"][1]["content"])["args"], again["messages"][2]["role"]] == [
+            {"path": "bill.py"},
+            "user",
+        ]
+    assert doubts.again(half, body, "shell", {"command": "grep -c x report.py"}) is None
+    assert "\nNot changed yet: bill.py\nRequest: " in doubts.reminded(half, steps.dialogue(half, ""))[-1]["content"]
+    edited = exchange("edit", "Edited bill.py", path="bill.py", old_string="total", new_string="amount")
+    whole = asked(task, *BOTH_READ, *ONE_WRITTEN, *edited, paths=TWO_FILES)
+    assert doubts.unchanged(whole) == [] and doubts.unfinished(whole, body) is None
+    assert "Not changed" not in doubts.reminded(whole, steps.dialogue(whole, ""))[-1]["content"]
+    by_command = exchange("shell", "exit code 0, no output", command="sed -i s/total/amount/ bill.py report.py")
+    assert doubts.unchanged(asked(task, *BOTH_READ, *by_command, paths=TWO_FILES)) == []
+
+
+@pytest.mark.parametrize(
+    ("task", "left"),
+    [
+        ("Change bill.py and report.py so that they greet", ["bill.py", "report.py"]),
+        ("Set the port in bill.py, report.py and x.ini", ["bill.py", "report.py"]),
+        ("Move f from bill.py to a new file text.py, import it in bill.py, and run report.py", ["bill.py"]),
+        ("把 bill.py 里的 total 改成 amount", ["bill.py"]),
+        ("修改bill.py，然后运行 report.py", ["bill.py"]),
+        ("Run report.py and tell me what it prints", []),
+        ("Which functions does bill.py define?", []),
+        ("Run report.py, find out why it fails and fix it", []),
+    ],
+)
+def test_only_what_the_task_says_is_to_be_changed(task: str, left: list[str]) -> None:
+    request = asked(task, *exchange("ls", "bill.py report.py", path="."), paths=TWO_FILES)
+    assert doubts.unchanged(request) == left
+    assert doubts.unchanged(asked(task, paths=TWO_FILES)) == []
+
+
+def test_data_is_no_file_to_be_changed_and_is_read_before_it_is_added_up() -> None:
+    request = asked("Add up the amounts in jan.csv", paths=("jan.csv",))
+    command = {"command": "awk -F, '{s += $2} END {print s}' jan.csv"}
+    assert guidance.instead(request, "shell", command) == ("read_file", {"path": "jan.csv"})
+    read = asked(
+        "Add up the amounts in jan.csv", *exchange("read_file", "     1\ta,1", path="jan.csv"), paths=("jan.csv",)
+    )
+    assert guidance.instead(read, "shell", command) is None
+    assert doubts.unchanged(read) == []
+
+
+def test_a_file_that_was_only_run_or_looks_alike_was_not_looked_at() -> None:
+    ran = exchange("shell", "FAILED\nexit code 1", error=True, command="python3 test_dates.py")
+    request = asked("Run test_dates.py and fix dates.py", *ran, paths=("dates.py", "test_dates.py"))
+    write = {"path": "dates.py", "content": "x"}
+    assert guidance.instead(request, "write_file", write) == ("read_file", {"path": "dates.py"})
+    shown = exchange("shell", "def f(): ...\nexit code 0", command="cat dates.py test_dates.py")
+    assert guidance.instead(asked("Fix dates.py", *shown, paths=("dates.py",)), "write_file", write) is None
+
+
+def test_what_programs_leave_behind_is_not_offered() -> None:
+    assert steps.listing(TWO_FILES) == "Files: bill.py, report.py\n"
+    assert "pycache" not in guidance.step_grammar(asked("Read bill.py", paths=TWO_FILES))
+
+
+def test_a_new_file_gets_the_name_that_the_task_gives_it() -> None:
+    request = asked("新建 算术.py，打印 加(2, 3)，再把结果写入 结果.txt")
+    assert "the request names 算术.py" in doubts.doubt(request, "write_file", {"path": "arithmetic.py", "content": "x"})
+    for path in ("算术.py", "./算术.py", "结果.txt", "data.json"):
+        assert doubts.doubt(request, "write_file", {"path": path, "content": "x"}) == ""
+    package = asked("Create a package shapes with circle.py, then main.py that prints shapes.circle.area(1)")
+    assert doubts.doubt(package, "write_file", {"path": "shapes/circle.py", "content": "x"}) == ""
+    many = asked("Make a file NAME.txt for each name")
+    assert doubts.doubt(many, "write_file", {"path": "Ada.txt", "content": "x"}) == ""
+
+
+def test_writing_what_is_there_already_is_doubted() -> None:
+    known = exchange("read_file", "     1\ta = 1", path="a.py")
+    request = asked("Set a to 2 in a.py", *known, paths=("a.py",))
+    assert "holds exactly this already" in doubts.doubt(request, "write_file", {"path": "a.py", "content": "a = 1\n"})
+
+
+def test_an_answer_after_a_failure_begins_with_it() -> None:
+    stat = exchange("shell", "mv: cannot stat 'big/'\nexit code 1", error=True, command="mv big/")
+    assert guidance.admission(asked("move it", *stat)) == ["The last step failed: "]
+    assert guidance.admission(asked("把它移走", *stat)) == ["最后一步失败了："]
+    assert '"The last step failed: "' in guidance.step_grammar(asked("move it", *(stat * 5)))
+    fine = exchange("shell", "exit code 0, no output", command="mv a b")
+    assert guidance.admission(asked("move it", *stat, *fine)) == []
+    assert guidance.admission(asked("which?", *exchange("grep", "No match", pattern="x"))) == []
+
+
 def test_a_repeated_call_is_noticed_unless_something_changed_between() -> None:
     look = exchange("grep", "no match", pattern="x")
-    assert guidance.repeated(asked("t", *look), "grep", {"pattern": "x"})
-    assert not guidance.repeated(asked("t", *look), "grep", {"pattern": "y"})
+    assert doubts.repeated(asked("t", *look), "grep", {"pattern": "x"})
+    assert not doubts.repeated(asked("t", *look), "grep", {"pattern": "y"})
     write = exchange("write_file", "Created a", path="a", content="1")
-    assert not guidance.repeated(asked("t", *look, *write), "grep", {"pattern": "x"})
-    assert guidance.repeated(asked("t", *write, *look), "write_file", {"path": "a", "content": "1"})
+    assert not doubts.repeated(asked("t", *look, *write), "grep", {"pattern": "x"})
+    assert doubts.repeated(asked("t", *write, *look), "write_file", {"path": "a", "content": "1"})
     earlier = (Message.user("t"), *look, Message.model("done"), Message.user("again"))
-    assert not guidance.repeated(ModelRequest(messages=earlier, tools=TOOLS), "grep", {"pattern": "x"})
+    assert not doubts.repeated(ModelRequest(messages=earlier, tools=TOOLS), "grep", {"pattern": "x"})
     assert steps_of(guidance.step_grammar(asked("t", *look), after="grep")) == {"answer"}
     assert "write_file" not in steps_of(guidance.step_grammar(asked("t", *write), after="write_file"))
     failed = exchange("shell", "ImportError\nexit code 1", command="python3 b")

@@ -19,7 +19,7 @@ EVALS = REPOSITORY / "evals"
 
 def test_every_task_is_well_formed_and_can_fail() -> None:
     files = sorted(EVALS.rglob("task.toml"))
-    assert len(files) >= 46
+    assert len(files) >= 58
     for file in files:
         task = tomllib.loads(file.read_text("utf-8"))
         assert task["prompt"].strip()
@@ -53,7 +53,7 @@ def measured(name: str) -> dict[str, float]:
 @pytest.mark.embedded
 @pytest.mark.soak
 @pytest.mark.timeout(7200)
-@pytest.mark.parametrize(("name", "floor"), [("small", 18), ("unseen", 8), ("longer", 4)])
+@pytest.mark.parametrize(("name", "floor"), [("small", 18), ("unseen", 8), ("longer", 4), ("variants", 3)])
 def test_the_embedded_model_does_its_tasks(name: str, floor: int, embedded_cache: Path) -> None:
     row = measured(name)
     figure(f"embedded:{name}", f"{row['passed']} of {row['runs']} tasks passed, {row['seconds']:.0f} s in all")

@@ -35,13 +35,13 @@ def seen(messages: Sequence[Message]) -> Seen:
             answer = answers.get(call.id)
             if call.name == "shell":
                 command = str(call.args.get("command", ""))
-                found.stale.update(p for p in found.texts if _may_change(command, p))
+                found.stale.update(p for p in found.texts if may_change(command, p))
             elif answer is not None and not answer.is_error:
                 _follow(found, call, answer)
     return found
 
 
-def _may_change(command: str, path: str) -> bool:
+def may_change(command: str, path: str) -> bool:
     """Might the command have changed the file? Running or showing it does not."""
     return (path in command or "*" in command) and not _SHOWS.match(command)
 

@@ -16,6 +16,7 @@ char ::= [^"\\\x7F\x00-\x1F] | "\\" (["\\bfnrt/] | "u" [0-9a-fA-F]{4})
 line ::= [^"\\#<\x7F\x00-\x1F] [^"\\\x7F\x00-\x1F]*
 string ::= "\"" char* "\""
 name ::= "\"" char+ "\""
+place ::= "\"" [^"\\ \x7F\x00-\x1F] char* "\""
 integer ::= "-"? ([0-9] | [1-9] [0-9]{0,15})
 number ::= integer ("." [0-9]{1,16})? ([eE] [-+]? [0-9]{1,3})?
 boolean ::= "true" | "false"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from aicli.content.parts import FunctionCallPart, JsonObject
+from aicli.content.parts import JsonObject
 from aicli.content.request import ModelRequest, ToolSpec
 from aicli.models.embedded.contents import Seen, seen
 from aicli.models.embedded.grammar import Grammar
@@ -15,8 +16,7 @@ from aicli.models.embedded.steps import (
     found_nothing,
     has_failed,
     offered,
-    shortened,
-    step_text,
+    shown,
     task_of,
     task_text,
 )
@@ -29,6 +29,9 @@ REWRITE_CHARS = 1_000
 _IN_PLACE = re.compile(r"\b(sed|perl) +-[a-z]*i")
 _FORM = re.compile(r"in this form:\n\n(# .*?^(?:1\.|-) )<", re.DOTALL | re.MULTILINE)
 _GAP = re.compile(r"<[^<>\n]*>")
+_COUNTS = re.compile(r"\b(awk|python3? +-c)\b")
+RUNS = re.compile(r"\s*(python3?|node|sh|bash|pytest|ruby|perl)\b")
+_WIDE = re.compile(r"[\u4e00-\u9fff]")
 WRITES = frozenset({"edit", "write_file"})
 READ_ONLY = frozenset({"ls", "read_file", "grep", "glob", "read_many_files"})
 
@@ -61,16 +64,45 @@ def step_grammar(request: ModelRequest, *, after: str = "", path: str = "") -> s
         request.tool_choice in ("auto", "none") and (free or (after and after not in READ_ONLY and not elsewhere))
     ):
         rule = grammar.schema(request.output_schema) if request.output_schema is not None else "string"
-        if rule == "string" and (pieces := form(request)):
+        if rule == "string" and (pieces := form(request) or admission(request)):
             rule = grammar.form(pieces)
         grammar.step(ANSWER, [("text", rule, True)])
     return grammar.text()
+
+
+def change_grammar(request: ModelRequest, paths: Sequence[str]) -> str:
+    """A change of one of these files and nothing else: of its own lines, so that it is not written like another."""
+    known = seen(request.messages)
+    grammar = Grammar()
+    names = {t.name for t in offered(request)}
+    for path in paths:
+        text = known.texts.get(path)
+        if "edit" in names and text:
+            grammar.edit(path, text)
+        elif "read_file" in names and text is None:
+            grammar.step("read_file", [("path", grammar.choice([path]), True)])
+        elif "write_file" in names:
+            grammar.step("write_file", [("path", grammar.choice([path]), True), ("content", "string", True)])
+    return step_grammar(request) if grammar.empty else grammar.text()
 
 
 def form(request: ModelRequest) -> list[str]:
     """The form of answer that the agent's instructions show, down to its first list, cut at the gaps; [] for none."""
     found = _FORM.search(request.system)
     return _GAP.split(found[1]) if found else []
+
+
+def admission(request: ModelRequest) -> list[str]:
+    """How the answer has to begin where the last thing done has failed; [] where it has not."""
+    current = task_of(request.messages)
+    task = request.messages[current:]
+    last = next((r for m in reversed(task) for r in reversed(m.responses)), None)
+    if last is None or last.name in READ_ONLY:
+        return []
+    acted = any(c.name in WRITES for m in task for c in m.calls)
+    if not has_failed(last) and not (acted and ended_badly(last)):
+        return []
+    return ["最后一步失败了：" if _WIDE.search(task_text(task[0])) else "The last step failed: "]
 
 
 def _small(text: str) -> bool:
@@ -110,7 +142,7 @@ def _arguments(tool: ToolSpec, request: ModelRequest, known: Seen, grammar: Gram
             if choices:
                 found.append((name, grammar.choice(choices), name in required))
         elif name in ("path", "pattern", "command") and tool.name in COMPACT:
-            found.append((name, "name", name in required))
+            found.append((name, "place" if name == "path" else "name", name in required))
         else:
             found.append((name, grammar.schema(properties[name]), name in required))
     return found
@@ -129,7 +161,7 @@ def _paths(tool: str, request: ModelRequest, known: Seen) -> list[str] | None:
 
 
 def instead(request: ModelRequest, name: str, args: JsonObject) -> tuple[str, JsonObject] | None:
-    """The step that has to come first: what is changed in place, and what the task names, is read before writing."""
+    """The step that has to come first: what is changed in place or added up, and what the task names, is read before."""
     if not any(t.name == "read_file" for t in offered(request)):
         return None
     wanted: list[str] = []
@@ -137,40 +169,12 @@ def instead(request: ModelRequest, name: str, args: JsonObject) -> tuple[str, Js
         wanted = [str(args.get("path", "")).removeprefix("./"), *named_files(request)]
     elif name == "shell" and _IN_PLACE.search(command := str(args.get("command", ""))):
         wanted = [p for p in request.paths if p in command.split()]
+    elif name == "shell" and _COUNTS.search(command):
+        wanted = [p for p in named_files(request) if mentions(command, p)]
     for path in wanted:
         if path in request.paths and not _looked_at(request, path):
             return "read_file", {"path": path}
     return None
-
-
-def again(request: ModelRequest, body: JsonObject, name: str, args: JsonObject) -> JsonObject | None:
-    """What the engine is asked once more instead of taking this call; None when the call stands."""
-    if repeated(request, name, args):
-        return {**body, "grammar": step_grammar(request, after=name, path=str(args.get("path", "")))}
-    held = doubt(request, name, args)
-    if not held:
-        return None
-    task = task_text(request.messages[task_of(request.messages)])
-    more = [
-        {"role": "assistant", "content": step_text(name, args)},
-        {"role": "user", "content": f"Error:\n{held}\nRequest: {task}. Try another way."},
-    ]
-    return {**body, "messages": [*body["messages"], *more]}
-
-
-def doubt(request: ModelRequest, name: str, args: JsonObject) -> str:
-    """What to hold against a new whole text of a file that drops nearly all of its lines; "" when nothing."""
-    path, text = str(args.get("path", "")).removeprefix("./"), args.get("content")
-    old = seen(request.messages).texts.get(path) if name == "write_file" else None
-    if not old or not isinstance(text, str):
-        return ""
-    before = [line.strip() for line in old.splitlines() if line.strip()]
-    now = {line.strip() for line in text.splitlines()}
-    lost = [line for line in before if line not in now]
-    if len(before) < 2 or len(lost) * 3 < len(before) * 2 or len(text.splitlines()) >= len(before):
-        return ""
-    shown = shortened("\n".join(lost), 600)
-    return f"Not written: {path} would lose these lines:\n{shown}\nWrite all that is to stand in {path}."
 
 
 def named_files(request: ModelRequest) -> list[str]:
@@ -178,12 +182,23 @@ def named_files(request: ModelRequest) -> list[str]:
     if not request.messages:
         return []
     task = task_text(request.messages[task_of(request.messages)])
-    return [p for p in request.paths if re.search(rf"(?<![\w/.-]){re.escape(p)}(?![\w/-]|\.\w)", task)]
+    return [p for p in shown(request.paths) if mentions(task, p)]
+
+
+def mentions(text: str, path: str) -> bool:
+    """Does the text name this very path?"""
+    return path in text and place(path).search(text) is not None
+
+
+def place(path: str) -> re.Pattern[str]:
+    """Where a text names this very path, and no longer one. Chinese may stand right beside it."""
+    return re.compile(rf"(?<![A-Za-z0-9_/.-]){re.escape(path)}(?![A-Za-z0-9_/-]|\.\w)")
 
 
 def _looked_at(request: ModelRequest, path: str) -> bool:
     for call in (c for m in request.messages for c in m.calls):
-        if call.args.get("path") == path or path in str(call.args.get("command", "")):
+        command = str(call.args.get("command", ""))
+        if call.args.get("path") == path or (mentions(command, path) and not RUNS.match(command)):
             return True
     return False
 
@@ -191,17 +206,4 @@ def _looked_at(request: ModelRequest, path: str) -> bool:
 def known_paths(request: ModelRequest) -> set[str]:
     """The names in the workspace, and those that calls of this conversation wrote."""
     written = {c.args["path"] for m in request.messages for c in m.calls if isinstance(c.args.get("path"), str)}
-    return set(request.paths) | written
-
-
-def repeated(request: ModelRequest, name: str, args: JsonObject) -> bool:
-    """Was the very same call made for this task, with nothing changed since? The same change twice is never right."""
-    calls: list[FunctionCallPart] = [c for m in request.messages[task_of(request.messages) :] for c in m.calls]
-    if name in WRITES:
-        return any((c.name, c.args) == (name, args) for c in calls)
-    for call in reversed(calls):
-        if (call.name, call.args) == (name, args):
-            return True
-        if call.name not in READ_ONLY:
-            return False
-    return False
+    return set(shown(request.paths)) | written

@@ -38,6 +38,7 @@ _MISUSED = re.compile(
 )
 _REFUSED = re.compile(r"not permitted|refused by|cancelled|not run")
 _BAD_EXIT = re.compile(r"exit code [1-9]\d*")
+_LEFT_BEHIND = re.compile(r"(^|/)__pycache__(/|$)|\.py[co]$")
 Chat = list[dict[str, str]]
 
 
@@ -86,7 +87,13 @@ def extra_tools(request: ModelRequest) -> str:
     return "More tools:\n" + "\n".join(lines) + "\n" if lines else ""
 
 
+def shown(paths: Sequence[str]) -> tuple[str, ...]:
+    """The paths without what programs leave behind, which nobody asks for."""
+    return tuple(p for p in paths if not _LEFT_BEHIND.search(p))
+
+
 def listing(paths: Sequence[str]) -> str:
+    paths = shown(paths)
     if not paths:
         return "Files: none yet\n"
     more = f", and {len(paths) - MOST_LISTED} more" if len(paths) > MOST_LISTED else ""

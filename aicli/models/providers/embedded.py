@@ -14,7 +14,7 @@ from aicli.content.request import FinishReason, ModelRequest, Usage
 from aicli.content.stream import Finished, Restarted, StreamEvent, TextDelta
 from aicli.errors import InputError, StreamCut
 from aicli.models.base import ModelInfo
-from aicli.models.embedded import cache, guidance, prompt, steps
+from aicli.models.embedded import cache, doubts, guidance, prompt, steps
 from aicli.models.embedded.engine import INSTALL, Engine, library_version, shared_engine
 from aicli.models.embedded.reader import StepReader
 from aicli.models.http import Http
@@ -73,7 +73,7 @@ class EmbeddedModel:
                     yield text
             call = reply.step.call() if reply.led else None
             first = guidance.instead(request, *call) if call is not None else None
-            again = guidance.again(request, reply.body, *call) if call is not None and first is None else None
+            again = reply.doubted(request, call) if first is None else None
             if first is not None:
                 yield Restarted()
                 reply.step.replace(*first)
@@ -100,7 +100,7 @@ class EmbeddedModel:
             current = steps.task_of(request.messages)
             key = (current, steps.task_text(request.messages[current]) if request.messages else "")
             line = self._listings.setdefault(key, steps.listing(request.paths))
-            body["messages"] = [*steps.prefix(), *steps.dialogue(request, line)]
+            body["messages"] = [*steps.prefix(), *doubts.reminded(request, steps.dialogue(request, line))]
             body["grammar"] = guidance.step_grammar(request)
         else:
             body["messages"] = steps.plain(request)
@@ -120,6 +120,14 @@ class _Reply:
         self._http = http
         self._engine = engine
         self._finish = ""
+
+    def doubted(self, request: ModelRequest, call: tuple[str, JsonObject] | None) -> JsonObject | None:
+        """What to ask once more instead of taking this call, or this answer; None when it stands."""
+        if call is not None:
+            return doubts.again(request, self.body, *call)
+        if not self.led or self._finish != "stop" or request.output_schema is not None:
+            return None
+        return doubts.unfinished(request, self.body)
 
     async def texts(self) -> AsyncIterator[StreamEvent]:
         address = await self._engine.ready()

@@ -1,0 +1,3 @@
+from bill import total
+
+print(total)

@@ -1,0 +1,3 @@
+def run(x):
+    # TODO: handle empty input
+    return x
