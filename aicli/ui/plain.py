@@ -67,8 +67,7 @@ class PlainRenderer:
                     self._line("start", f"{event.agent} on {event.model}, {event.permission_mode}, {event.cwd}", indent)
             case Denied():
                 self._denied.add(event.call_id)
-                why = self._words.said(event.why)
-                self._line("denied", f"{self._subject(event.call_id, event.name)}: {why}", indent)
+                self._line("denied", self._because(self._subject(event.call_id, event.name), event.why), indent)
             case ToolStarted():
                 self._titles[event.call.id] = split_title(event.tool or event.call.name, self._words.title(event.title))
                 if self._verbose:
@@ -79,6 +78,9 @@ class PlainRenderer:
                 self._show(event.event, indent + "  ")
             case _ if self.progress:
                 self._notice(event, indent)
+
+    def _because(self, what: str, why: str) -> str:
+        return self._words("plain.because", what=what, why=self._words.said(why))
 
     def _subject(self, call_id: str, name: str) -> str:
         verb, rest = self._titles.get(call_id, (name, ""))
@@ -100,7 +102,7 @@ class PlainRenderer:
     def _notice(self, event: AgentEvent, indent: str) -> None:
         match event:
             case RetryScheduled():
-                self._line("wait", f"{amounts.seconds(event.wait)}: {self._words.said(event.why)}", indent)
+                self._line("wait", self._because(amounts.seconds(event.wait), event.why), indent)
             case ContextCompacted():
                 self._line("note", f"older turns summarised: {event.before} -> {event.after} tokens", indent)
             case ModelChanged():

@@ -106,6 +106,17 @@ def _spoken(nodes: list[ast.AST]) -> Iterator[str]:
                     yield from strings(ast.walk(value))
 
 
+def summaries() -> set[str]:
+    """What tools say of a call at the right of its line, lone words included."""
+    found = set()
+    for name, nodes in modules().items():
+        for node in nodes if name.startswith(("tools/", "agents/delegate")) else ():
+            assigned = isinstance(node, ast.Assign) and _name(node.targets[0]) == "summary"
+            if assigned or (isinstance(node, ast.keyword) and node.arg == "summary"):
+                found |= set(strings(ast.walk(node)))
+    return {text for text in found if sum(map(str.isalpha, re.sub(r"\{\d+\}", "", text))) > 2}
+
+
 def sayings() -> dict[str, set[str]]:
     """Module -> the sentences in it that reach a person."""
     found = {}

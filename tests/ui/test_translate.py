@@ -10,8 +10,10 @@ import pytest
 
 from aicli.agents.registry import AgentRegistry
 from aicli.settings_load import fields
+from aicli.tools.registry import ToolRegistry
 from aicli.ui.language import spoken
 from aicli.ui.translate import entries, error_line, lines, said
+from aicli.ui.words import Words
 from tests.support import sayings
 
 CHINESE = entries("zh")
@@ -86,6 +88,24 @@ def test_every_sentence_for_people_has_its_translation() -> None:
     assert [whole for whole in PIECES.values() if whole not in CHINESE] == []
 
 
+def test_every_summary_of_a_call_has_its_translation() -> None:
+    pieces = {"hit", "hits", "file", "files", "entry", "entries", "{0} {1} in {2} {3}", "HTTP {0}", "{0} {1}"}
+    found = sayings.summaries() - pieces
+    assert len(found) > 12
+    assert {text for text in found if not in_chinese(text)} == set()
+
+
+def test_every_verb_of_a_title_has_its_word() -> None:
+    tools = ToolRegistry()
+    tools.load_builtin()
+    titles = [tool.title for tool in tools.select(("*",)) if isinstance(tool.title, str)]
+    verbs = {title.split()[0] for title in titles if re.fullmatch("[A-Za-z]+:?", title.split()[0])}
+    assert len(verbs) > 8
+    assert {verb for verb in verbs if Words("zh").title(f"{verb} x") == f"{verb} x"} == set()
+    assert Words("zh").title("Search the web: 天气 today") == "搜索网络 天气 today"
+    assert Words("zh").title("Read a b.txt") == "读取 a b.txt" and Words("zh").title("explore: 找") == "explore: 找"
+
+
 def test_every_setting_and_agent_is_described() -> None:
     told = [info.description or "" for info in fields().values()] + [spec.description for spec in AgentRegistry([])]
     assert len(told) > 45
@@ -150,6 +170,9 @@ JOINED = {
         "{0} is not used: the folder is not trusted",
         "Run: {0}",
         "See: {0}",
+        "long prompt: {0}",
+        "call: {0}",
+        "image: {0}",
         "Set {0}",
         "starts {0}",
         "Nothing is remembered about that",

@@ -31,7 +31,7 @@ def test_both_languages_have_the_same_messages_and_values() -> None:
 
 def test_chinese_is_chinese() -> None:
     own = {k for k, text in catalogue("zh").items() if not re.search(r"[\u4e00-\u9fff]", text)}
-    assert own <= {"menu.branch", "chat.resume", "chat.key_help", "chat.model", "plain.joint"}
+    assert own <= {"menu.branch", "chat.resume", "chat.key_help", "chat.model", "plain.joint", "plain.because"}
 
 
 def test_every_word_asked_for_is_there() -> None:
