@@ -40,7 +40,7 @@ def test_tasks_run_in_copies_and_are_judged_by_their_effect(isolated: Path) -> N
     assert (row["model"], row["runs"], row["passed"]) == ("openai:test-model", 3, 2)
     assert row["input_tokens"] > 0
     assert json.loads((isolated / "report" / "report.json").read_text("utf-8")) == report
-    assert "2 of 3 (67%)" in (isolated / "report" / "report.md").read_text("utf-8")
+    assert "2 of 3 passed (67%)" in (isolated / "report" / "report.md").read_text("utf-8")
     assert not (isolated / "set" / "good" / "workspace" / "out.txt").exists()
     assert [line.split()[0] for line in ran.err.splitlines() if line.startswith(("ok", "fail"))] == ["ok", "ok", "fail"]
 
