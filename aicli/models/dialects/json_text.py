@@ -61,7 +61,7 @@ def _bare(reader: Reader, opener: str) -> Generator[None, None, bool]:
         separator = ";" if after.lstrip().startswith(";") else ""
         raw += reader.source.take(after.index(";") + 1) if separator else ""
         raw += yield from lone_closer(reader.source)
-        reader.maybe(calls, raw, "json")
+        reader.maybe(calls, raw, "json", bare=True)
     elif not whole and (tag := _tag_in(raw, reader)) and reader.second_looks:
         reader.second_looks -= 1
         reader.plain(raw[:tag])

@@ -38,11 +38,12 @@ class Family:
 
 @dataclass
 class _Maybe:
-    """Calls that count only if no unmistakable call comes."""
+    """Calls that count only if no unmistakable call comes. `bare`: nothing framed them, so words around them count too."""
 
     calls: list[Call]
     text: str
     trim: bool = False
+    bare: bool = False
 
 
 @dataclass
@@ -132,7 +133,7 @@ class Reader:
     def _echoes(self, calls: Sequence[Call]) -> bool:
         return bool(calls) and not calls[0].raw and self._latest == [(c.name, c.args, c.id) for c in calls]
 
-    def maybe(self, calls: Sequence[Call], text: str, dialect: str) -> None:
+    def maybe(self, calls: Sequence[Call], text: str, dialect: str, *, bare: bool = False) -> None:
         """Calls without markup: they count at the end, unless an unmistakable call has come or comes."""
         if self._echoes(calls):
             self.mark()
@@ -142,7 +143,8 @@ class Reader:
             space = "".join(self._space)
             self._space.clear()
             self._held = self._held if self._held is not None else []
-            self._held.append(_Maybe([Call(c.name, c.args, c.id, c.raw, dialect) for c in calls], text, not self.said))
+            made = [Call(c.name, c.args, c.id, c.raw, dialect) for c in calls]
+            self._held.append(_Maybe(made, text, not self.said, bare))
             if space:
                 self._held.insert(-1, TextDelta(space))
             self.last, self.began = "}", True
@@ -203,18 +205,17 @@ class Reader:
 
     def _settle(self, accept: bool) -> None:
         """Decides about the calls without markup that were held back."""
-        held, self._held = self._held, None
+        held, self._held = self._held or [], None
+        quoted = self._quoted(held) if accept else set(range(len(held)))
+        items = [TextDelta(i.text) if isinstance(i, _Maybe) and n in quoted else i for n, i in enumerate(held)]
         trim = False
-        for n, item in enumerate(held or ()):
+        for n, item in enumerate(items):
             if isinstance(item, _Maybe):
-                if accept:
-                    self._events += [self._delta(c, c.dialect) for c in item.calls]
-                    trim = True
-                else:
-                    self._events.append(TextDelta(item.text))
+                self._events += [self._delta(c, c.dialect) for c in item.calls]
+                trim = True
                 continue
             if isinstance(item, TextDelta) and accept:
-                following = held[n + 1] if held and n + 1 < len(held) else None
+                following = items[n + 1] if n + 1 < len(items) else None
                 text = item.text.lstrip() if trim else item.text
                 text = text.rstrip() if isinstance(following, _Maybe) else text
                 trim = trim and not text
@@ -222,6 +223,24 @@ class Reader:
                 if not text:
                     continue
             self._events.append(item)
+
+    def _quoted(self, held: Sequence[StreamEvent | _Maybe]) -> set[int]:
+        """The bare calls that the words behind them speak of; amid words, those too that are not exactly as declared."""
+        found: set[int] = set()
+        words, last = "", False
+        for n in reversed(range(len(held))):
+            item = held[n]
+            if isinstance(item, TextDelta):
+                words = item.text + words
+            elif isinstance(item, _Maybe):
+                if words.strip():
+                    amid = not item.trim and not all(self.tools.fit(call) for call in item.calls)
+                    last = amid or bool(_REFERS_BACK(words.strip()))
+                last = last and item.bare
+                words = ""
+                if last:
+                    found.add(n)
+        return found
 
     def finish(self) -> None:
         """The reply has ended: what was held back is decided."""
@@ -293,11 +312,29 @@ _ILLUSTRATES = re.compile(
     r"|例如|比如|譬如|示例|举例|例子",
     re.I,
 ).search
+_QUOTES = re.compile(
+    r"\b(?:logs?|logfile|files?|lines?(?: \d+)?|outputs?|traces?|transcripts?|history|entry|entries|records?|documents?"
+    r"|docs?|documentation|page|readme)\W{0,3}(?:\S+ ){0,3}?(?:says?|said|shows?|showed|reads?|contains?|contained|has|had"
+    r"|is|was|were|ends?|ended|begins?|began|starts?|started|wrote|writes|printed|prints|recorded|logged)\b[^.!?,;]*:$"
+    r"|(?:日志|文件|输出|记录|历史|一行|这行|原文|文档)[^。！？，；]*(?:写|说|是|为|有|显示|记录|如下|包含)[^。！？，；]*[:：]$",
+    re.I,
+).search
+_SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
+_INTENDS = re.compile(r"\b(?:I|we|let(?:'s| me| us)|now|next|please|so|then)\b|我|让|接下来|现在|下面", re.I).search
+_REFERS_BACK = re.compile(
+    r"(?:which|as (?:you|we) (?:can )?see|(?:this|that|it|the) (?:\w+ )?(?:is|was|means|meant|shows?|showed|appears?|came"
+    r"|comes|stands?|stood|tells?|told|says|said|indicates?|line|entry|record|object|message|log|json|call)\b"
+    r"|(?:the )?(?:line )?above\b)"
+    r"|(?:这|那|上面|以上|该)(?:一?行|条|个|段|说明|表示|表明|就是|是|意味|日志|记录|里|些)",
+    re.I,
+).match
 
 
 def illustrates(text: str) -> bool:
-    """Does the last line of a text present what follows it as an example?"""
-    return bool(_ILLUSTRATES(text.rstrip().rsplit("\n", 1)[-1]))
+    """Does the last line of a text present what follows it as an example, or as what stands somewhere else?"""
+    line = text.rstrip().rsplit("\n", 1)[-1]
+    last = _SENTENCES.split(line.rstrip())[-1]
+    return bool(_ILLUSTRATES(line) or (_QUOTES(last) and not _INTENDS(last)))
 
 
 _WORDS_FOLLOW = re.compile(r"[ \t]*[^\s<\[{|]").match
