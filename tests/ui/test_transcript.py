@@ -7,7 +7,16 @@ from pathlib import Path
 import pyte
 import pytest
 
-from aicli.content.events import AgentEvent, MessageAdded, ModelDelta, Outcome, RunFinished, ToolProgress, TurnStarted
+from aicli.content.events import (
+    AgentEvent,
+    ErrorInfo,
+    MessageAdded,
+    ModelDelta,
+    Outcome,
+    RunFinished,
+    ToolProgress,
+    TurnStarted,
+)
 from aicli.content.messages import Message
 from aicli.content.parts import FunctionCallPart, ThinkingPart
 from aicli.content.results import ToolResult
@@ -64,6 +73,29 @@ def test_golden_screens(columns: int, language: str) -> None:
     paper.transcript.put(closing_lines(paper.fold.result(41.3), paper.words, paper.screen.width))
     paper.frame()
     golden.check(GOLDEN / f"finished-{columns}-{language}.txt", paper.text)
+
+
+@pytest.mark.parametrize("columns", [80, 40])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_golden_endings(columns: int, language: str) -> None:
+    """The last lines of every way in which a run can end."""
+    error = ErrorInfo(type="error_model", message="openai answered 503: 忙", hint="Try again later.")
+    limit = ErrorInfo(
+        type="limit", message="stopped after 50 turns, the cap of this run", hint="Raise it with --max-turns"
+    )
+    ends = [
+        RunFinished(status="completed", text="ok", checked="pytest -q 通过"),
+        RunFinished(status="cancelled", reason="cancelled"),
+        RunFinished(status="failed", reason="error_model", error=error),
+        RunFinished(status="limited", reason="error_max_turns", error=limit),
+    ]
+    shown: list[str] = []
+    for end in ends:
+        fold = ResultFold()
+        for _, event in [*events.opening(), *events.ending()[:-1], (13.2, end)]:
+            fold.feed(event)
+        shown += ["", *(plain(line) for line in closing_lines(fold.result(41.3), Words(language), columns - 1))]
+    golden.check(GOLDEN / f"endings-{columns}-{language}.txt", "\n".join(shown[1:]))
 
 
 @pytest.mark.parametrize("columns", [20, 40, 80, 120])
