@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import field
 
 from aicli.late import dataclass
 from aicli.workspace.ignore import IgnoreRules
-from aicli.workspace.root import Entry, Place, Workspace, WorkspaceError
+from aicli.workspace.root import Place, Workspace, WorkspaceError
 
 
 @dataclass
@@ -22,7 +22,6 @@ class Listing:
     workspace: Workspace
     start: Place
     hidden: bool = False
-    stats: bool = False
     failed: list[tuple[str, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -57,22 +56,8 @@ class Listing:
         """The other way round."""
         return self._prefix + rel
 
-    def entries(self, also: Callable[[str, bool], bool] = lambda rel, is_dir: False) -> Iterator[Entry]:
-        """Entries in order; `also(rel, is_dir)` leaves out more. Raises WorkspaceError when the folder can't be read."""
-
-        def skip(display: str, is_dir: bool) -> bool:
-            if not self.hidden and display.rpartition("/")[2].startswith("."):
-                return True
-            rel = self.rel(display)
-            return (self._rules is not None and self._rules.skip(rel, is_dir)) or also(display, is_dir)
-
-        def failed(display: str, error: WorkspaceError) -> None:
-            self.failed.append((display, str(error)))
-
-        return self.workspace.walk(self.start.display, skip=skip, stats=self.stats, failed=failed)
-
     def files(self, include: re.Pattern[str] | None = None, exclude: re.Pattern[str] | None = None) -> Iterator[str]:
-        """Regular files that the patterns choose, relative to `start.root`, in the order of `entries`.
+        """Regular files that the patterns choose, relative to `start.root`, folder by folder, by name.
 
         Raises WorkspaceError when the folder can't be read.
         """
@@ -83,11 +68,21 @@ class Listing:
         self, include: re.Pattern[str] | None = None, exclude: re.Pattern[str] | None = None
     ) -> Iterator[list[str]]:
         """The same, all that are in one folder at a time: a search waits for these."""
+        for before, files, _, _ in self.names():
+            start = self.rel(before)
+            if include is not None or exclude is not None:
+                files = [name for name in files if self.chosen(before + name, include, exclude)]
+            if files:
+                yield [start + name for name in files]
+
+    def names(self) -> Iterator[tuple[str, list[str], list[str], list[str]]]:
+        """Folder by folder, each before those in it: what stands before a name to make it a display path, then the names
+        of the files, of the folders and of what is neither. Raises WorkspaceError when the first can't be read."""
         pending, first = [self.start.display], True
         while pending:
             display = pending.pop()
             try:
-                files, folders = self.workspace.names(display)
+                files, folders, others = self.workspace.names(display)
             except WorkspaceError as error:
                 if first:
                     raise
@@ -98,11 +93,7 @@ class Listing:
             folder = self.rel(before).rstrip("/")
             files, folders = self._kept(folder, files, False), self._kept(folder, folders, True)
             pending += [before + name for name in reversed(folders)]
-            start = folder + "/" if folder else ""
-            if include is not None or exclude is not None:
-                files = [name for name in files if self.chosen(before + name, include, exclude)]
-            if files:
-                yield [start + name for name in files]
+            yield before, files, folders, self._kept(folder, others, False)
 
     def _kept(self, folder: str, names: list[str], are_dirs: bool) -> list[str]:
         if not self.hidden:

@@ -16,7 +16,9 @@ from pathlib import Path
 import pytest
 
 from aicli.safety.sandbox import detect
+from aicli.tools.builtin.glob import glob
 from aicli.tools.builtin.grep import grep
+from aicli.tools.builtin.read_many_files import read_many_files
 from aicli.tools.builtin.shell import shell
 from aicli.tools.state import RunState
 from tests.support.counts import soaking
@@ -95,8 +97,38 @@ def test_searching(isolated: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -
             alone=lambda: ours("/nowhere"),
         )
         beside, alone = taken["beside"] / taken["theirs"], taken["alone"] / taken["theirs"]
-        told.append(f"`{pattern}` {beside:.1f} with it, {alone:.1f} without")
+        busy = in_turns(
+            3,
+            used,
+            theirs=lambda argv=argv: subprocess.run(argv, capture_output=True, check=True),  # type: ignore[misc]
+            alone=lambda: ours("/nowhere"),
+        )
+        processor = busy["alone"] / busy["theirs"]
+        told.append(f"`{pattern}` {beside:.1f} with it, {alone:.1f} without ({processor:.1f} of its processor time)")
     figure(f"search-{kind}", f"times as long as ripgrep ({_load()}): {'; '.join(told)}")
+
+
+def test_listing(isolated: Path) -> None:
+    program = shutil.which("rg")
+    if program is None:
+        pytest.skip("ripgrep is not installed")
+    _tree(50_000)
+    state = state_in(isolated)
+    base = [program, "--no-config", "--no-require-git", "--files"]
+    taken = in_turns(
+        5,
+        theirs=lambda: subprocess.run([*base, "."], capture_output=True, check=True),
+        newest=lambda: subprocess.run([*base, "--sortr=modified", "."], capture_output=True, check=True),
+        few=lambda: call(glob, state, pattern="**/f7*7.py"),
+        everything=lambda: call(glob, state, pattern="**/*"),
+        many=lambda: call(read_many_files, state, paths=["**/f7.py"]),
+    )
+    few, many = taken["few"] / taken["theirs"], taken["many"] / taken["theirs"]
+    figure(
+        "listing",
+        f"50,000 files, times as long as ripgrep --files ({_load()}): glob for a few {few:.1f}, read_many_files "
+        f"{many:.1f}; glob for all, by age, {taken['everything'] / taken['newest']:.1f} of ripgrep sorting by age",
+    )
 
 
 def test_a_command(isolated: Path) -> None:

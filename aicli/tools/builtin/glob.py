@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Iterator
 
 from aicli.content.kinds import ToolKind
 from aicli.content.results import TextDisplay, ToolResult
@@ -52,18 +53,17 @@ def glob(
     except (BadGlob, WorkspaceError) as e:
         raise ToolFailed(str(e)) from None
     found = [entry for entry in found if ctx.state.may_read(entry.rel)]
-    names = [shown(entry.rel) + ("/" if entry.kind == "dir" else "") for entry in found]
     limit = max(1, min(limit, _MOST))
-    lines = names[:limit]
-    if len(names) > limit:
-        lines.append(f"[{len(names) - limit:,} more: narrow the pattern or raise limit]")
+    lines = [shown(entry.rel) + ("/" if entry.kind == "dir" else "") for entry in found[:limit]]
+    if len(found) > limit:
+        lines.append(f"[{len(found) - limit:,} more: narrow the pattern or raise limit]")
     if listing.failed:
         lines.append(f"[not readable: {', '.join(shown(p) for p, _ in listing.failed[:5])}]")
-    if not names:
+    if not found:
         lines.insert(0, _nothing(pattern, path, hidden))
-    summary = f"{len(names):,} {'file' if len(names) == 1 else 'files'}"
+    summary = f"{len(found):,} {'file' if len(found) == 1 else 'files'}"
     text = "\n".join(lines)
-    return ToolResult.of(text, display=TextDisplay(text=text, summary=summary), files=len(names))
+    return ToolResult.of(text, display=TextDisplay(text=text, summary=summary), files=len(found))
 
 
 def _nothing(pattern: str, path: str, hidden: bool) -> str:
@@ -83,22 +83,32 @@ def _find(workspace: Workspace, pattern: str, path: str, hidden: bool) -> tuple[
     folder = fixed_prefix(pattern)
     start = workspace.real(f"{base.display}/{folder}" if folder else base.display)
     named_hidden = hidden or names_hidden(pattern)
-    listing = Listing(workspace, start, hidden=named_hidden, stats=True)
-    files: list[Entry] = []
-    dirs: list[Entry] = []
+    listing = Listing(workspace, start, hidden=named_hidden)
     if folder and workspace.status(start.display) is None:
         return [], listing
     cut = 0 if base.display == "." else len(base.display.rstrip("/")) + 1
-    for entry in listing.entries():
-        if regex.fullmatch(entry.rel[cut:]) is None:
-            continue
-        if entry.kind == "dir":
-            dirs.append(entry)
-        elif entry.kind != "link" or not _leads_to_folder(workspace, entry):
-            files.append(entry)
-    found = dirs if wants_dirs or not files else files
+    files: dict[str, list[str]] = {}
+    dirs: dict[str, list[str]] = {}
+    for before, *kinds in listing.names():
+        for names, into in zip(kinds, (files, dirs, files), strict=True):
+            chosen = [name for name in names if regex.fullmatch((before + name)[cut:])]
+            if chosen:
+                into.setdefault(before, []).extend(chosen)
+    found = [] if wants_dirs else [e for e in _entries(workspace, files) if not _leads_to_folder(workspace, e)]
+    found = found or list(_entries(workspace, dirs))
     found.sort(key=lambda entry: (-entry.mtime_ns, entry.rel))
     return found, listing
+
+
+def _entries(workspace: Workspace, names: dict[str, list[str]]) -> Iterator[Entry]:
+    """The entries of these names, folder by folder. Their times are asked for only now: that takes longest."""
+    for before, some in names.items():
+        wanted = set(some)
+        try:
+            entries = workspace.scandir(before or ".", stats=True)
+        except WorkspaceError:
+            continue  # it went away just now
+        yield from (entry for entry in entries if entry.name in wanted)
 
 
 def _relative(workspace: Workspace, pattern: str, path: str) -> tuple[str, Place]:
@@ -117,6 +127,8 @@ def _relative(workspace: Workspace, pattern: str, path: str) -> tuple[str, Place
 
 
 def _leads_to_folder(workspace: Workspace, entry: Entry) -> bool:
+    if entry.kind != "link":
+        return False
     try:
         status = workspace.status(entry.rel)
     except WorkspaceError:

@@ -131,10 +131,11 @@ def _matching(files: Workspace, pattern: str, notes: list[str]) -> Iterator[str]
     if files.status(folder) is None:
         return
     listing = Listing(files, files.real(folder), hidden=names_hidden(pattern))
-    for entry in listing.entries():
-        if entry.kind != "file" or not regex.fullmatch(entry.rel):
-            continue
-        if is_secret(entry.rel):
-            notes.append(f"{shown(entry.rel)} may hold secrets: use read_file for it.")
-        else:
-            yield entry.rel
+    for before, names, _, _ in listing.names():
+        for name in (before + name for name in names):
+            if not regex.fullmatch(name):
+                continue
+            if is_secret(name):
+                notes.append(f"{shown(name)} may hold secrets: use read_file for it.")
+            else:
+                yield name
