@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import tomllib
 from collections.abc import Iterator
+from importlib.resources import files
 
 import pytest
 
@@ -112,6 +114,16 @@ def test_every_setting_and_agent_is_described() -> None:
     assert [text for text in told if not in_chinese(text)] == []
 
 
+def test_the_files_are_toml_of_one_plain_form() -> None:
+    found: dict[str, str] = {}
+    count = 0
+    for file in files("aicli.ui").joinpath("words", "zh").iterdir():
+        own = tomllib.loads(file.read_text("utf-8"))
+        count += len(own)
+        found |= own
+    assert found == CHINESE and count == len(found) > 1_000
+
+
 def test_translations_keep_the_values() -> None:
     """A plural's ending may go: `{1}` of "{0} file{1}"."""
     foreign = set(_foreign())
@@ -215,9 +227,6 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 def _foreign() -> Iterator[str]:
     """What the parser, the readers and the system say."""
-    import tomllib
-    from importlib.resources import files
-
     yield from tomllib.loads(files("aicli.ui").joinpath("words", "zh", "parser.toml").read_text("utf-8"))
     yield from (
         "Usage",
