@@ -6,7 +6,6 @@ import datetime
 import os
 import platform
 from collections.abc import Sequence
-from importlib import resources
 from itertools import islice
 from pathlib import Path
 
@@ -61,7 +60,7 @@ def system_text(
 ) -> str:
     """The whole system text. Context files are cut to `files_budget` tokens, with a note that says so."""
     name = "base.md" if profile == "full" else "compact.md"
-    frame = resources.files("aicli.agents").joinpath(name).read_text("utf-8")
+    frame = Path(__file__).with_name(name).read_text("utf-8")
     instructions = spec.instructions if profile == "full" else _first_lines(spec.instructions)
     text = frame.format(
         cwd=cwd,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
-from importlib import resources
 from pathlib import Path
 
 from aicli.agents.spec import AgentSpec, parse_spec
 from aicli.errors import ConfigError, UsageError
+
+BUILTIN = Path(__file__).parent / "builtin"
 
 
 class AgentRegistry:
@@ -17,9 +18,8 @@ class AgentRegistry:
     def __init__(self, folders: Sequence[Path] = ()) -> None:
         self._specs: dict[str, AgentSpec] = {}
         self.problems: list[str] = []
-        for entry in sorted(resources.files("aicli.agents.builtin").iterdir(), key=lambda e: e.name):
-            if entry.name.endswith(".md"):
-                self._add(parse_spec(entry.name[:-3], entry.read_text("utf-8"), "built in"))
+        for entry in sorted(BUILTIN.glob("*.md")):
+            self._add(parse_spec(entry.stem, entry.read_text("utf-8"), "built in"))
         for folder in folders:
             self._load(folder)
 

@@ -6,11 +6,11 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import typer
 
-from aicli.commands._options import RunFlags
+from aicli.commands._options import RunFlags, flag_hints
 
 _NAMES = """
     verbose log_http record replay debug continue_ continuous resume fork_session ephemeral max_turns max_tokens
@@ -23,7 +23,7 @@ Plain = Annotated[bool, typer.Option("--plain", help="Plain lines: words for mar
 
 def with_chat_flags(command: Callable[..., int]) -> Callable[..., int]:
     """Gives a command that takes `flags` and `plain` these options."""
-    hints = get_type_hints(RunFlags, include_extras=True)
+    hints = flag_hints()
     own = inspect.signature(command, eval_str=True)
     kept = [f for f in fields(RunFlags) if f.name in KEPT]
 

@@ -107,9 +107,15 @@ class RunFlags:
         return said
 
 
+@functools.cache
+def flag_hints() -> dict[str, Any]:
+    """The options by field of RunFlags."""
+    return get_type_hints(RunFlags, include_extras=True)
+
+
 def with_flags(command: Callable[..., int]) -> Callable[..., int]:
     """Gives a command that takes `flags: RunFlags` all of its flags as options."""
-    hints = get_type_hints(RunFlags, include_extras=True)
+    hints = flag_hints()
     own = inspect.signature(command, eval_str=True)
     names = [f.name for f in fields(RunFlags)]
 

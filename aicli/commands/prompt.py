@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import resources
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -33,7 +33,7 @@ def answer(words: list[str], flags: RunFlags, tools: str = "read") -> int:
         from aicli.agents.spec import AgentSpec
         from aicli.commands._run import Job, perform
 
-        instructions = resources.files("aicli.commands").joinpath("prompt.md").read_text("utf-8")
+        instructions = Path(__file__).with_name("prompt.md").read_text("utf-8")
         spec = AgentSpec(name="prompt", model="fast", tools=chosen(tools), instructions=instructions)
         return perform(Job("prompt", words, flags, progress=False, more={"spec": spec}))
 

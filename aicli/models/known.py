@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from fnmatch import fnmatchcase
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from aicli.models.base import ModelInfo, Price
@@ -30,7 +30,6 @@ def known(provider: str, name: str) -> ModelInfo:
 
 @cache
 def _table() -> dict[str, dict[str, dict[str, Any]]]:
-    table: dict[str, dict[str, dict[str, Any]]] = json.loads(
-        files("aicli.models").joinpath("known.json").read_text("utf-8")
-    )
+    file = Path(__file__).with_name("known.json")
+    table: dict[str, dict[str, dict[str, Any]]] = json.loads(file.read_text("utf-8"))
     return table
