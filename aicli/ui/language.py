@@ -9,6 +9,8 @@ from functools import lru_cache
 from aicli import paths
 
 LANGUAGES = ("en", "zh")
+_CHINESE = 0x04
+"""Windows' number of the language, whatever the country."""
 
 
 def language_of(setting: str = "auto", environ: Mapping[str, str] | None = None) -> str:
@@ -19,7 +21,17 @@ def language_of(setting: str = "auto", environ: Mapping[str, str] | None = None)
     for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
         if environ.get(name):
             return "zh" if environ[name].lower().startswith("zh") else "en"
-    return "en"
+    return "zh" if environ is os.environ and _windows_speaks_chinese() else "en"
+
+
+def _windows_speaks_chinese() -> bool:
+    """Windows has no variable for it."""
+    if os.name != "nt":
+        return False
+    import ctypes
+
+    primary: int = getattr(ctypes, "windll").kernel32.GetUserDefaultUILanguage() & 0x3FF  # noqa: B009
+    return primary == _CHINESE
 
 
 def spoken(environ: Mapping[str, str] | None = None) -> str:

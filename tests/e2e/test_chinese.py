@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from typer.main import get_command
 
 from aicli.cli import app
 from aicli.ui.cells import width
-from tests.e2e.process import Ran, aicli
+from tests.e2e.process import Ran, aicli, environment
 from tests.support import terminal
 from tests.support.model_server import ModelServer
 from tests.support.model_server_steps import call
@@ -189,6 +191,17 @@ def _still(value: Any) -> Any:
         changing = re.compile(r"(?:.*_)?(?:id|uuid|ms|seconds|time|at)$")
         return {k: _still(v) for k, v in value.items() if not changing.fullmatch(k)}
     return [_still(v) for v in value] if isinstance(value, list) else value
+
+
+def test_english_loads_nothing_for_another_language() -> None:
+    code = (
+        "import sys\nfrom aicli.__main__ import main\n"
+        "try:\n    main()\nfinally:\n    print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, "--help"], env=environment(), capture_output=True, text=True)
+    loaded = set(done.stderr.split())
+    assert done.returncode == 0 and "aicli.cli" in loaded
+    assert not loaded & {"aicli.ui.translate", "aicli.ui.help_page", "aicli.ui.words", "aicli.ui.cells", "tomllib"}
 
 
 def test_the_real_process(isolated: Path) -> None:
