@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from aicli.workspace.faults import WorkspaceError
 from aicli.workspace.found import Found, Gathering, Task
 from aicli.workspace.searchrequest import Request
 
-_PROGRAM = """import sys
+PROGRAM = """import sys
 for name in ("aicli", "aicli.workspace"):
     sys.modules[name] = package = type(sys)(name)
     package.__path__ = [sys.argv[1] + "/" + name.replace(".", "/")]
@@ -39,17 +40,17 @@ def at_most() -> int:
 
 
 class _Child:
-    def __init__(self, ask: Request, parts: bool) -> None:
+    def __init__(self, ask: Request, **more: object) -> None:
         self.tasks: deque[Task] = deque()
         self.process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _PROGRAM, str(Path(__file__).parents[2])],
+            [sys.executable, "-I", "-S", "-c", PROGRAM, str(Path(__file__).parents[2])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env={k: v for k, v in os.environ.items() if k.upper() == "SYSTEMROOT"},
             start_new_session=True,
         )
-        self.first = json.dumps({**vars(ask), "parts": parts}).encode() + b"\n"
+        self.first = json.dumps({**vars(ask), **more}).encode() + b"\n"
         self.threads: list[threading.Thread] = []
 
 
@@ -65,9 +66,11 @@ class Crew:
         self._failed: WorkspaceError | None = None
         self._change = threading.Condition()
         self._children: list[_Child] = []
+        self._seconds = 0
 
     def run(self, end: float, stop: threading.Event | None) -> Found:
         """Blocks until all is found, at most until the clock's `end`; see search()."""
+        self._seconds = math.ceil(max(0, end - time.monotonic())) + 1
         self._start()
         ended = False
         try:
@@ -100,7 +103,7 @@ class Crew:
         return found
 
     def _start(self) -> None:
-        child = _Child(self._ask, self._most > 1)
+        child = _Child(self._ask, parts=self._most > 1, seconds=self._seconds)
         self._children.append(child)
         child.threads = [threading.Thread(target=way, args=(child,), daemon=True) for way in (self._feed, self._read)]
         for thread in child.threads:

@@ -143,7 +143,7 @@ class Gathering:
         """Takes the settled tasks from the front, all when `final`; gives new work."""
         while tasks and not self.full:
             ready, new = tasks[0].settled()
-            if new or not (ready or final):
+            if not final and (new or not ready):
                 return new
             for record in tasks.popleft().told():
                 if not self._take(record):

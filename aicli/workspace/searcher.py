@@ -59,7 +59,7 @@ class Worker:
                     nonlocal lines
                     lines = self._search.part(rel, fd, start, end)
 
-                complete = self._one(rel, part)
+                complete = self._one(rel, part, ["again"])
             case "count", [str(rel), int(start), int(end)]:
 
                 def count(fd: int, size: int) -> None:
@@ -79,8 +79,8 @@ class Worker:
             for rel in (before + name for name in some)
         )
 
-    def _one(self, rel: str, look: Callable[[int, int], None]) -> bool:
-        """Looks into one file; False when the limit is reached."""
+    def _one(self, rel: str, look: Callable[[int, int], None], failed: list[object] | None = None) -> bool:
+        """Looks into one file; False when the limit is reached. `failed` is what to say when it can't be read."""
         try:
             fd, size = self._files.open(rel)
             try:
@@ -94,14 +94,25 @@ class Worker:
         except Full:
             return False
         except OSError as e:
-            self._write(["skip", rel, e.strerror or str(e)])
+            self._write(failed or ["skip", rel, e.strerror or str(e)])
         return True
+
+
+def _bounded(seconds: int) -> None:
+    """No search goes on for longer on a processor, should the program that would end it be gone."""
+    try:
+        import resource  # not on Windows
+
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    except (ImportError, ValueError):
+        pass  # there is a lower limit already
 
 
 def main() -> None:
     bytes(32 * BLOCK)  # once freed, the allocator keeps blocks at hand: a quarter less time on a large file
     source, out = io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False)), sys.stdout
     request = Request(**json.loads(source.readline()))
+    _bounded(request.seconds)
 
     def write(record: list[object]) -> None:
         out.write(json.dumps(record) + "\n")

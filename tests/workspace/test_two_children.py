@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import copy
+import json
 import os
 import random
+import signal
+import subprocess
+import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from aicli.workspace.found import Found
+import aicli
+from aicli.workspace.crew import PROGRAM
+from aicli.workspace.found import Found, Gathering, Task
 from aicli.workspace.search import request, search
 from aicli.workspace.searchfile import BLOCK, PART, Stretch
 from tests.tools.processes import alive_with
@@ -138,6 +146,47 @@ def test_two_that_hang_are_ended(tmp_path: Path) -> None:
     assert time.monotonic() - start < 30 and not alive_with("searcher", os.getpid())
 
 
+def test_what_was_found_out_of_order_counts_at_the_end() -> None:
+    """The first child hangs in its second file, the second one has done all but a count in a large file."""
+    order = deque([Task("names"), Task("names"), Task("names")])
+    gathering = Gathering(9)
+    order[0].take(["h", "a", 1, "x", True])
+    parts = order[1].take(["large", "log", 3 * PART])
+    order[1].take(["done", True, None])
+    for n, part in enumerate(parts):
+        for record in [["h", "log", 5, "x", True]] * (n != 1):
+            part.take(record)
+        part.take(["done", True, 7 if n != 1 else None])
+    assert not gathering.add(order) and not gathering.found.lines
+    order[0].take(["done", True, None])
+    (count,) = gathering.add(order)
+    assert count.head == ["count", 0, "log", PART, 2 * PART] and not gathering.add(order)
+    assert [(line.path, line.number) for line in gathering.found.lines] == [("a", 1)]
+    order[1].take(["skip", "b", "gone"])
+    for known, numbers in ((False, [1, 5]), (True, [1, 5, 112])):
+        if known:
+            count.take(["done", True, 100])
+        late = copy.deepcopy((gathering, order))
+        late[0].add(late[1], final=True)
+        assert [line.number for line in late[0].found.lines] == numbers and late[0].found.skipped == [("b", "gone")]
+
+
+def test_a_part_that_can_not_be_read_leads_to_the_whole_file() -> None:
+    order, gathering = deque([Task("names")]), Gathering(9)
+    parts = order[0].take(["large", "log", 2 * PART])
+    for record in (["done", True, None], ["skip", "b", "gone"]):
+        order[0].take(record)
+    for part in parts:
+        part.take(["again"])
+        part.take(["done", True, None])
+    (whole,) = gathering.add(order)
+    assert whole.head == ["whole", 0, "log"]
+    for record in (["skip", "log", "gone"], ["done", True, None]):
+        whole.take(record)
+    assert not gathering.add(order) and not order
+    assert gathering.found.skipped == [("log", "gone"), ("b", "gone")]
+
+
 def test_a_listing_that_takes_its_time_can_be_cancelled(tmp_path: Path) -> None:
     stop, go_on = threading.Event(), threading.Event()
 
@@ -150,3 +199,12 @@ def test_a_listing_that_takes_its_time_can_be_cancelled(tmp_path: Path) -> None:
     assert not search(request(tmp_path, "x"), names(), stop=stop).complete
     assert time.monotonic() - start < 15
     go_on.set()
+
+
+def test_a_child_that_nobody_ends_ends_itself(tmp_path: Path) -> None:
+    """The program that started it may be killed at any time."""
+    (tmp_path / "a").write_text("a" * 40 + "!\n")
+    ask = {**vars(request(tmp_path, r"(a+)+$")), "seconds": 1}
+    argv = [sys.executable, "-I", "-S", "-c", PROGRAM, str(Path(aicli.__file__).parents[1])]
+    told = json.dumps(ask).encode() + b'\n["names", 2]\na\0'
+    assert subprocess.run(argv, input=told, capture_output=True, timeout=60).returncode == -signal.SIGKILL
