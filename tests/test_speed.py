@@ -84,6 +84,14 @@ def test_one_answer_loads_only_what_it_needs(server: Bench) -> None:
     assert len(loaded) < 450
 
 
+def test_calls_that_fit_as_they_stand_need_no_pydantic(server: Bench) -> None:
+    files(3)
+    server.reset(turns=3)
+    loaded = set(run(server, "-q", entry=("-c", ENTRY)).splitlines()[-1].split())
+    assert len(server.requests) == 4
+    assert {"pydantic", "pydantic_core"} & loaded == set()
+
+
 def test_a_start_makes_few_classes_and_patterns() -> None:
     """Most are made at their first use; this many are used by one answer."""
     code = (
