@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import os
+import re
 import select
 import shutil
 import signal
@@ -50,21 +51,18 @@ def reflows(environ: Mapping[str, str] | None = None) -> bool:
 def unecho(typed: bytes, columns: int) -> str:
     """What takes away the echo of text typed before the start, so that it stands once, and in the line.
 
-    Text on one row goes by itself, whatever stood before it; more than that began in the first column.
+    Of several lines only the last: a line's end may have been typed where nothing is echoed, and what stands above be
+    somebody else's. One line goes by itself, whatever stood before it, or began in the first column when it was wrapped.
     """
-    rows = 0
-    cells = 0
-    for char in typed.decode("utf-8", "replace"):
-        if char in "\r\n":
-            rows, cells = rows + 1, 0
-            continue
+    rows = cells = 0
+    for char in re.split(r"[\r\n]", typed.decode("utf-8", "replace"))[-1]:
         wide = 8 - cells % 8 if char == "\t" else 2 if char < " " or char == "\x7f" else width(char)
         if cells + wide > columns:
             rows, cells = rows + 1, 0
         cells += wide
-    if not rows:
-        return f"\x1b[{cells}D\x1b[K" if cells else ""
-    return f"\r\x1b[{rows}A \x1b[J\r"
+    if rows:
+        return f"\r\x1b[{rows}A \x1b[J\r"
+    return f"\x1b[{cells}D\x1b[K" if cells else ""
 
 
 class Terminal:

@@ -13,6 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from aicli.ui.cells import plain
+from aicli.ui.keys import Key
+from aicli.ui.line_editor import LineEditor
 from tests.support.counts import some
 from tests.support.model_server import ModelServer
 from tests.support.model_server_steps import call, text, usage, wait
@@ -113,3 +116,38 @@ def test_what_was_there_stays_and_what_settles_stands_once(tmux: Tmux) -> None:
         tmux.keys("stty -a | grep -c ' icanon'; printf 'col%s\\n' umn", "Enter")
         tmux.shows("column")
         assert "\n1\n" in tmux.screen
+
+
+DRAFT = "why does it 为什么会这样，round wrongly？ See src/cart.py, 购物车（cart）: 10.07 != 10.08; é — " * 3
+
+
+def test_a_long_draft_stands_as_it_was_typed(tmux: Tmux) -> None:
+    """Rows and cells that move are moved by the terminal itself: it must have the same idea of them."""
+    with ModelServer([]) as server:
+        start(tmux, server)
+        columns, rows = (int(n) for n in tmux.run("display-message", "-p", "#{pane_width} #{pane_height}").split())
+        editor = LineEditor()
+
+        def stands() -> bool:
+            lines, (row, column) = editor.view(columns - 1, min(10, rows - 4) - 1)
+            shown = [text.rstrip() for text in tmux.screen.rstrip("\n").split("\n")]
+            while not shown[-1]:
+                shown.pop()
+            x, y = (int(n) for n in tmux.run("display-message", "-p", "#{cursor_x} #{cursor_y}").split())
+            want = [plain(line).rstrip() for line in lines]
+            return shown[-1 - len(want) : -1] == want and (y, x) == (len(shown) - 1 - len(want) + row, column)
+
+        for at in range(0, len(DRAFT), 9):
+            tmux.run("send-keys", "-l", DRAFT[at : at + 9])
+            editor.key(Key("char", DRAFT[at : at + 9]))
+            if at % 27 == 0:
+                tmux.until(stands)
+        edits = [("C-a", "ctrl-a"), ("x", ""), ("中", ""), ("DC", "delete"), ("Right", "right"), ("，", "")]
+        edits += [("C-e", "ctrl-e"), *[("BSpace", "backspace")] * 12, ("C-w", "ctrl-w"), ("C-u", "ctrl-u")]
+        for name, own in edits:
+            tmux.keys(name)
+            editor.key(Key(own) if own else Key("char", name))
+            tmux.until(stands)
+        tmux.keys("C-d")
+        tmux.until(lambda: "/help" not in tmux.screen)
+        assert [row for row in tmux.scrollback if row.startswith("before ")][-60:] == BEFORE

@@ -19,11 +19,12 @@ def test_one_row_of_echo_goes_by_itself(typed: str, before: str) -> None:
     assert (screen.cursor.y, screen.cursor.x) == (1, len(before))
 
 
-@pytest.mark.parametrize("typed", ["x" * 100, "first\nsecond", "你好" * 15, "one\n\n" + "y" * 45])
-def test_several_rows_of_echo_go_to_the_first_column(typed: str) -> None:
+@pytest.mark.parametrize("typed", ["x" * 100, "你好" * 15, "one\n\n" + "y" * 45, "first\rsecond", "first\r"])
+def test_of_several_lines_only_the_last_goes(typed: str) -> None:
     screen = pyte.Screen(40, 8)
     stream = pyte.Stream(screen)
-    stream.feed("above\r\n" + typed.replace("\n", "\r\n"))
+    *kept, _ = typed.replace("\r", "\n").split("\n")
+    stream.feed("above\r\n" + typed.replace("\r", "\n").replace("\n", "\r\n"))
     stream.feed(unecho(typed.encode(), 40))
-    assert [row.rstrip() for row in screen.display] == ["above", *[""] * 7]
-    assert (screen.cursor.y, screen.cursor.x) == (1, 0)
+    assert [row.rstrip() for row in screen.display] == ["above", *kept, *[""] * (7 - len(kept))]
+    assert (screen.cursor.y, screen.cursor.x) == (1 + len(kept), 0)
