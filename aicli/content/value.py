@@ -167,8 +167,10 @@ def _within(value: Any, bounds: Mapping[str, Any]) -> bool:
 def fitted(kind: Any, item: Any) -> Any:
     """The item as that type, where nobody could doubt it; else MISFIT, and pydantic has to be asked."""
     origin, args = get_origin(kind), get_args(kind)
+    if kind is float and type(item) is int and abs(item) < _EXACT:
+        return float(item)
     if kind in _AS_IT_IS:
-        return item if type(item) is kind else float(item) if kind is float and type(item) is int else MISFIT
+        return item if type(item) is kind and (kind is not str or _is_text(item)) else MISFIT
     if origin is Annotated and len(args) == 2 and isinstance(args[1], Note):
         found = fitted(args[0], item)
         return found if found is not MISFIT and _within(found, args[1].bounds) else MISFIT
@@ -183,6 +185,14 @@ def fitted(kind: Any, item: Any) -> Any:
         given = _fitting(kind, item)
         return MISFIT if given is None else kind(**given)
     return item if isinstance(kind, type) and issubclass(kind, Value) and type(item) is kind else MISFIT
+
+
+def _is_text(item: str) -> bool:
+    """Halves of a pair of surrogates make a string that can't be written anywhere."""
+    try:
+        return item.isascii() or bool(item.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def data_of(value: Any) -> Any:
@@ -206,6 +216,7 @@ def data_of(value: Any) -> Any:
     return value.model_dump(mode="json", fallback=str) if hasattr(value, "model_dump") else str(value)
 
 
+_EXACT = 1 << 53
 _AS_IT_IS = frozenset((str, int, float, bool, NoneType))
 
 

@@ -36,7 +36,12 @@ class Outer(Value):
 
 
 anything = st.recursive(
-    st.none() | st.booleans() | st.integers(-2, 3) | st.floats(-1, 2) | st.sampled_from(["", "low", "1", "x"]),
+    st.none()
+    | st.booleans()
+    | st.integers(-2, 3)
+    | st.sampled_from([1 << 60, 10**400, "好", "\ud83d"])
+    | st.floats(-1, 2)
+    | st.sampled_from(["", "low", "1", "x"]),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(st.sampled_from(["word", "many", "number", "zzz"]), inner, max_size=3)
