@@ -11,6 +11,9 @@ from typing import Any
 from aicli.ui import translate
 from aicli.ui.language import language_of, spoken
 
+_OPEN = "$ (network on) "
+"""How the title of a command begins that has the network."""
+
 
 @lru_cache(maxsize=4)
 def catalogue(language: str) -> Mapping[str, str]:
@@ -50,6 +53,8 @@ class Words:
         if self.language == "en":
             return text
         messages = catalogue(self.language)
+        if text.startswith(_OPEN):
+            return f"$ ({messages['approval.network_on']}) {text.removeprefix(_OPEN)}"
         for joint in (": ", " "):
             verb, found, rest = text.partition(joint)
             key = "verb." + "_".join(verb.lower().split())

@@ -11,7 +11,7 @@ from importlib.resources import files
 import pytest
 
 from aicli.agents.registry import AgentRegistry
-from aicli.settings_load import fields
+from aicli.settings_load import fields, wrong
 from aicli.tools.registry import ToolRegistry
 from aicli.ui.language import spoken
 from aicli.ui.translate import entries, error_line, lines, said
@@ -105,6 +105,7 @@ def test_every_verb_of_a_title_has_its_word() -> None:
     assert len(verbs) > 8
     assert {verb for verb in verbs if Words("zh").title(f"{verb} x") == f"{verb} x"} == set()
     assert Words("zh").title("Search the web: 天气 today") == "搜索网络 天气 today"
+    assert Words("zh").title("$ (network on) curl x") == "$ (可联网) curl x"
     assert Words("zh").title("Read a b.txt") == "读取 a b.txt" and Words("zh").title("explore: 找") == "explore: 找"
 
 
@@ -301,6 +302,39 @@ def test_the_language_is_that_of_chat(isolated, monkeypatch: pytest.MonkeyPatch)
         assert spoken({"LANG": "zh_CN.UTF-8"}) == "zh"
     file.write_bytes(b"\xff language")
     assert spoken({"LANG": "C"}) == "en"
+
+
+def test_whatever_is_wrong_with_a_setting_can_be_said() -> None:
+    values: tuple[object, ...] = ("x", -1, 10**12, [], {}, True, 1.5, ["a", 3], "", float("inf"))
+    found = {f"{key} {complaint}" for key in fields() for value in values if (complaint := wrong(key, value))}
+    assert len(found) > 150
+    assert {text for text in found if said(text, "zh") == text or "should" in said(text, "zh")} == set()
+
+
+BROKEN = (
+    *(
+        "x",
+        "x =",
+        "x = [",
+        "x = { a = 1",
+        'x = "a',
+        "[x",
+        "[[x",
+        "x = 1 y",
+        "x = 1\nx = 2",
+        "= 1",
+        "x = 0x",
+        'x = "\\q"',
+    ),
+    *("x = 2020-99-99", "[a]\n[a]", "x = \t\x01", 'x = "\\ud800"', "x = {a=1, a=2}", "x = {a=1}\nx.b=2"),
+)
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_what_the_reader_of_settings_says_is_known(text: str) -> None:
+    with pytest.raises(tomllib.TOMLDecodeError) as raised:
+        tomllib.loads(text)
+    assert in_chinese(str(raised.value)), raised.value
 
 
 @pytest.mark.parametrize("number", [2, 13, 17, 20, 21, 28, 30])
