@@ -20,6 +20,10 @@ _PLAIN = regex(
     r"\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000110bd\U000110cd\U00013430-\U0001343f"
     r"\U0001bca0-\U0001bcaf\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
 )
+_CONTROLS = regex(r"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]+|[\udc80-\udcff]+")
+"""Runs of characters that each stand for themselves alone: no text, a million of them in a row in binary output."""
+_SHOWN = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: "␡"}
+_SHOWN |= {0xDC00 + byte: f"\\x{byte:02x}" for byte in range(0x80, 0x100)}
 
 
 class Sanitiser:
@@ -45,6 +49,12 @@ class Sanitiser:
                 out.append(run if self._newline == "\n" else run.replace("\n", self._newline))
                 self._last = run[-1] if run else self._last
                 at = plain.end()
+                continue
+            if not self._state and (odd := _CONTROLS.match(text, at)):
+                self._cr = False
+                self._last = self._last if text[at] >= "\udc80" else ""
+                out.append(odd.group().translate(_SHOWN))
+                at = odd.end()
                 continue
             out.append(self._one(text[at]))
             at += 1

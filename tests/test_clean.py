@@ -187,3 +187,29 @@ def test_values_keep_their_shape_and_opaque_data() -> None:
         "id": "call_" + KEYS[0],
         REDACTED: 1,
     }
+
+
+def test_runs_of_odd_characters_are_as_one_by_one() -> None:
+    rng = random.Random(7)
+    odd = [
+        "\0",
+        "\0",
+        "\x07",
+        "\x18",
+        "\x1b",
+        "[",
+        "m",
+        "\x7f",
+        "\udc80",
+        "\udcff",
+        "\r",
+        "\n",
+        "a",
+        "é",
+        "\u200d",
+        "\x9b",
+    ]
+    for _ in range(3_000):
+        text = "".join(rng.choices(odd, k=rng.randrange(10)))
+        one = Sanitiser()
+        assert "".join(map(one.feed, text)) + one.close() == sanitise(text), ascii(text)

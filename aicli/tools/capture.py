@@ -18,6 +18,8 @@ KEEP = 256 * 1024
 FILE_LIMIT = 64 * 1024 * 1024
 """Bytes kept in the file; what comes after is counted, not kept, but for the tail in memory."""
 
+_NEWEST = 8192
+_INNER = bytes(range(0x80, 0xC0))
 _SEQUENCE = regex(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)|\x1b[PX^_][^\x1b\n]*\x1b\\|\x1b[ -/]*[0-Z\\^-~]"
 )
@@ -37,6 +39,15 @@ def readable(raw: bytes) -> str:
     return sanitise(text)
 
 
+def newest(data: bytes) -> bytes:
+    """The last 8 KB, from a line's start if there is one early in them, never from within a character."""
+    if len(data) <= _NEWEST:
+        return data
+    kept = data[-_NEWEST:]
+    cut = kept.find(b"\n", 0, _NEWEST // 4) + 1
+    return kept[cut:] if cut else kept[:3].lstrip(_INNER) + kept[3:]
+
+
 def _last_state(line: str) -> str:
     return next((part for part in reversed(line.split("\r")) if part), "")
 
@@ -44,11 +55,12 @@ def _last_state(line: str) -> str:
 class Capture:
     """Takes bytes from one thread, tells of them to any. `file` None keeps only head and tail.
 
-    With `always` the file is made at once, else when the memory of the head is full. `on_text` gets readable pieces.
+    With `always` the file is made at once, else when the memory of the head is full. `on_piece` gets the newest bytes,
+    for `readable`: not cleaned here, as hardly any of a long output is ever shown.
     """
 
     def __init__(
-        self, file: Path | None = None, *, always: bool = False, on_text: Callable[[str], None] | None = None
+        self, file: Path | None = None, *, always: bool = False, on_piece: Callable[[bytes], None] | None = None
     ) -> None:
         self.path = file
         self.total = 0
@@ -56,7 +68,7 @@ class Capture:
         self.in_file = 0
         self._head = bytearray()
         self._tail = bytearray()
-        self._on_text = on_text
+        self._on_piece = on_piece
         self._held = b""
         self._lock = threading.Lock()
         self._out: IO[bytes] | None = None
@@ -68,7 +80,7 @@ class Capture:
         """Never raises for a full disk: `lost` then says why the file ends early."""
         with self._lock:
             self._keep(data)
-        if self._on_text:
+        if self._on_piece:
             self._tell(data)
 
     def _keep(self, data: bytes) -> None:
@@ -112,8 +124,8 @@ class Capture:
         if cut == 0 and len(data) > 4096:
             cut = len(data)
         self._held = data[cut:]
-        if cut and self._on_text:
-            self._on_text(readable(data[:cut][-8192:]))
+        if cut and self._on_piece:
+            self._on_piece(newest(data[:cut]))
 
     def close(self) -> None:
         if self._out is not None:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from aicli.late import dataclass
 from aicli.safety.confined import Confined
-from aicli.tools.capture import Capture
+from aicli.tools.capture import Capture, newest, readable
 from aicli.tools.launch import Command, Upstream, kill_group
 from aicli.tools.reapers import REAPERS, Reaped
 
@@ -245,7 +245,7 @@ async def run(
     """
     loop = asyncio.get_running_loop()
     feed = _Feed(loop, on_output) if on_output else None
-    capture = Capture(file, on_text=feed.put if feed else None)
+    capture = Capture(file, on_piece=feed.put if feed else None)
     start, last, timed_out = time.monotonic(), None, False
     try:
         for joiner, command in (c if isinstance(c, tuple) else (";", c) for c in commands):
@@ -284,18 +284,18 @@ async def _wait(running: Running, timeout: float) -> bool:
 
 
 class _Feed:
-    """Brings pieces from the reading thread into the loop, at most ten a second, the newest text of each interval."""
+    """Brings pieces from the reading thread into the loop, at most ten a second, the newest of each interval."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, listener: Callable[[str], None]) -> None:
         self._loop = loop
         self._listener = listener
-        self._pending = ""
+        self._pending = b""
         self._waiting = False
         self._lock = threading.Lock()
 
-    def put(self, text: str) -> None:
+    def put(self, data: bytes) -> None:
         with self._lock:
-            self._pending = (self._pending + text)[-8192:]
+            self._pending = newest(self._pending + data)
             if self._waiting:
                 return
             self._waiting = True
@@ -304,9 +304,9 @@ class _Feed:
 
     def flush(self) -> None:
         with self._lock:
-            text, self._pending, self._waiting = self._pending, "", False
-        if text:
-            self._listener(text)
+            data, self._pending, self._waiting = self._pending, b"", False
+        if data:
+            self._listener(readable(data))
 
 
 def _wake(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:

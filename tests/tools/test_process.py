@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from aicli.safety.confined import Confined
-from aicli.tools.capture import FILE_LIMIT, KEEP, Capture, readable
+from aicli.tools.capture import FILE_LIMIT, KEEP, Capture, newest, readable
 from aicli.tools.launch import Command
 from aicli.tools.process import ProcessResult, Running, run, signal_name
 from tests.tools.processes import alive
@@ -138,6 +138,14 @@ def test_signals_have_names() -> None:
     assert done(command("/bin/sh", "-c", "kill -SEGV $$")).signal == "SIGSEGV"
 
 
+def test_the_newest_of_a_long_output() -> None:
+    assert newest(b"short") == b"short"
+    assert newest(b"x" * 9_000) == b"x" * 8_192
+    assert newest(b"a\n" * 9_000 + b"b") == b"a\n" * 4_095 + b"b"
+    chinese = newest("好".encode() * 9_000).decode()
+    assert set(chinese) == {"好"} and len(chinese) == 8_192 // 3
+
+
 def test_readable() -> None:
     assert readable(b"a\r\nb\r\n") == "a\nb\n"
     assert readable(b"10%\r20%\r100%\nnext") == "100%\nnext"
@@ -145,6 +153,7 @@ def test_readable() -> None:
     assert readable(b"bo\x08old _\x08u") == "bold u"
     assert readable("你好\u202e".encode()) == "你好<U+202E>"
     assert readable(b"\xff\xfe") == "\\xff\\xfe"
+    assert readable(b"\0\0\x7f\x80a") == "\u2400\u2400\u2421\\x80a"
 
 
 def test_capture_keeps_both_ends(tmp_path: Path) -> None:
