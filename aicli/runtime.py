@@ -22,6 +22,7 @@ from aicli.models.orchestrator import MultiModelOrchestrator
 from aicli.safety import sandbox as sandboxes
 from aicli.safety import trust
 from aicli.safety.confined import Sandbox
+from aicli.safety.denied import held_paths
 from aicli.safety.policy import Policy
 from aicli.safety.rules import RuleSet, parse_rules
 from aicli.safety.saved import saved_rules
@@ -73,7 +74,8 @@ async def build(loaded: Loaded, host: Host, options: RunOptions) -> Session:
     restored = _restored(store, options, cwd)
     log = None if options.ephemeral else _log(store, options, restored, redact, cwd)
     session_id = log.session_id if log else options.session_id or (restored.id if restored else new_id())
-    box = sandboxes.detect(settings.sandbox.mode, workspace.root, settings.sandbox.read, options.add_dirs)
+    held = held_paths(settings.permissions.deny, workspace.root)
+    box = sandboxes.detect(settings.sandbox.mode, workspace.root, settings.sandbox.read, options.add_dirs, held)
     tools = _tools(options, cwd, trusts)
     policy = Policy(
         mode=_mode(loaded, host, restored, box),

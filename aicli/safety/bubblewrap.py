@@ -174,6 +174,19 @@ class Bubblewrap:
                 words += self._file(os.path.join(root, name), hold)
             for path in nested_git(root):
                 words += self._folder(path, hold)
+        return words + self._held()
+
+    def _held(self) -> list[str]:
+        """What a rule denies to change, if it is there. The folders above it become mount points, so none can be moved."""
+        words: list[str] = []
+        for path in map(os.path.realpath, self._view.held):
+            root = next((r for r in self._view.writable if within(path, r)), "")
+            steps = os.path.relpath(path, root).split("/") if root else []
+            if not root or ".git" in steps or not os.path.exists(path):
+                continue
+            above = [os.path.join(root, *steps[:n]) for n in range(1, len(steps))]
+            words += [w for folder in above if folder not in words for w in ("--bind", folder, folder)]
+            words += ["--ro-bind", path, path]
         return words
 
     def _folder(self, path: str, hold: Hold) -> list[str]:

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 from aicli.content.kinds import PermissionMode, ToolKind, Verdict
 from aicli.content.parts import JsonObject
 from aicli.late import dataclass
-from aicli.safety import gates, suggest
+from aicli.safety import denied, gates, suggest
 from aicli.safety.gates import Target
 from aicli.safety.rules import READS, Rule, RuleSet, host_of, parse_rule, paths_of
 from aicli.safety.shell_rules import Part, parts, plain_parts, read_only
@@ -253,7 +253,8 @@ class Policy:
         roots = [self.workspace.root, *self.workspace.extra] if self.workspace else []
         if place := gates.deletes_a_root(part, roots, cwd):
             return Verdict("deny", f"it deletes {place} with all that is in it", "deletes a root")
-        if refused := self._denied(part, cwd, network):
+        reads = silent or self._reads_only(part, cwd)
+        if refused := self._denied(part, cwd, network, reads):
             return refused
         for rule in self.rules.ask:
             if _speaks_of(rule, network) and rule.fits_argv(part.argv, strictly=False) != "no":
@@ -264,7 +265,6 @@ class Policy:
             why = f"{part.argv[-1]} changes what runs later, so it is asked about in every mode"
             return Verdict("ask", why, "protected path")
         mode = f"mode {self.mode.value}"
-        reads = silent or self._reads_only(part, cwd)
         if reads and self._unread and _reads_much(part):
             return Verdict("ask", "it reads many files, and a rule denies reading some", self._unread[0].text)
         if reads and self.sandbox_status != "none":
@@ -284,7 +284,7 @@ class Policy:
             return Verdict("ask", "it wants the network", NETWORK)
         return Verdict("ask", "it runs a command" if None not in part.argv[:1] else "it is not fully understood", mode)
 
-    def _denied(self, part: Part, cwd: str, network: bool) -> Verdict | None:
+    def _denied(self, part: Part, cwd: str, network: bool, reads: bool) -> Verdict | None:
         for rule in self.rules.deny:
             if _speaks_of(rule, network):
                 fit = rule.fits_argv(part.argv, strictly=False)
@@ -293,11 +293,22 @@ class Policy:
                 if fit == "maybe":
                     why = f"it can't be told whether the rule {rule.text} refuses it; write the command out plainly"
                     return Verdict("deny", why, rule.text)
-            elif rule.tool in ("read", "edit") and rule.spec and self.workspace:
-                for word in part.argv[1:]:
-                    if word and not word.startswith("-") and self._names(rule, os.path.join(cwd, word)):
-                        return Verdict("deny", f"the rule {rule.text} refuses {word}", rule.text)
+                continue
+            concerns = rule.tool == "read" or (rule.tool in denied.CHANGES and not reads)
+            if concerns and rule.spec and self.workspace and (word := self._named_by(rule, part, cwd)):
+                return Verdict("deny", f"the rule {rule.text} refuses {word}", rule.text)
         return None
+
+    def _named_by(self, rule: Rule, part: Part, cwd: str) -> str:
+        """The word by which a command names what a deny rule for paths takes, "" if none is seen."""
+        assert self.workspace is not None
+        if rule.tool == "read":
+            words = (w for w in part.argv[1:] if w and not w.startswith("-"))
+            return next((w for w in words if self._names(rule, os.path.join(cwd, w))), "")
+        held = denied.plain_path(rule, self.workspace.root)
+        if held and (word := denied.takes_all(part, held, cwd)):
+            return word
+        return next((w for w in denied.changed_paths(part) if self._names(rule, os.path.join(cwd, w))), "")
 
     def _protected(self, word: str | None, cwd: str) -> bool:
         if not word or self.workspace is None:

@@ -26,18 +26,20 @@ ALL_PROMISES = (
 _HOW = "Install bubblewrap (apt install bubblewrap, dnf install bubblewrap)"
 
 
-def detect(mode: str, workspace_root: Path, read: Sequence[str] = (), extra: Sequence[Path] = ()) -> Sandbox:
+def detect(
+    mode: str, workspace_root: Path, read: Sequence[str] = (), extra: Sequence[Path] = (), held: Sequence[str] = ()
+) -> Sandbox:
     """The best sandbox for `mode` auto, required or off. Runs bubblewrap once; some milliseconds.
 
-    `read` are more folders that commands may read, `extra` more roots that they may change. Raises SandboxError when
-    it is required and there is none.
+    `read` are more folders that commands may read, `extra` more roots that they may change, `held` paths in the roots
+    that they may not change (bubblewrap alone keeps those). Raises SandboxError when it is required and there is none.
     """
     if mode == "off":
         return Unconfined("off", ALL_PROMISES)
     if sys.platform == "linux":
         program = bubblewrap.find()
         if program and bubblewrap.works(program):
-            return bubblewrap.Bubblewrap(program, view(workspace_root, extra, read, os.environ))
+            return bubblewrap.Bubblewrap(program, view(workspace_root, extra, read, os.environ, held))
         if landlock.version() >= landlock.LEAST:
             return Landlocked(view(workspace_root, extra, read, os.environ))
     if mode == "required":

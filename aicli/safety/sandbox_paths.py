@@ -26,17 +26,23 @@ _MOST_LINKS = 2_000
 
 @dataclass(frozen=True)
 class View:
-    """All absolute and without links. `hidden` are empty, `readable` stand in them, `writable` are the roots."""
+    """All absolute and without links. `hidden` are empty, `readable` stand in them, `writable` are the roots.
+
+    `held` are paths in the roots that a rule denies to change.
+    """
 
     hidden: tuple[str, ...]
     readable: tuple[str, ...]
     writable: tuple[str, ...]
     home: str
     hidden_inside: tuple[str, ...] = ()
+    held: tuple[str, ...] = ()
 
 
-def view(root: Path, extra: Sequence[Path], read: Sequence[str], environ: Mapping[str, str]) -> View:
-    """Looks at the folders of PATH once. `read` is the setting sandbox.read."""
+def view(
+    root: Path, extra: Sequence[Path], read: Sequence[str], environ: Mapping[str, str], held: Sequence[str] = ()
+) -> View:
+    """Looks at the folders of PATH once. `read` is the setting sandbox.read, `held` is for the view's own."""
     home = os.path.realpath(environ.get("HOME") or os.path.expanduser("~"))
     roots = tuple(dict.fromkeys(os.path.realpath(p) for p in (root, *extra)))
     own = [os.path.realpath(f()) for f in (paths.config_folder, paths.state_folder)]
@@ -50,7 +56,7 @@ def view(root: Path, extra: Sequence[Path], read: Sequence[str], environ: Mappin
     wanted += _tools([*outer, "/tmp"], home, environ) + _python_of(roots, [*outer, "/tmp"])
     wanted += [os.path.join(home, name) for name in _GIT_SETTINGS]  # who commits; git does not start without them
     readable = [p for p in dict.fromkeys(wanted) if os.path.exists(p) and p not in ("/", home)]
-    return View(tuple(outer), tuple(sorted(readable, key=len)), roots, home, tuple(inside))
+    return View(tuple(outer), tuple(sorted(readable, key=len)), roots, home, tuple(inside), tuple(held))
 
 
 def within(path: str, folder: str) -> bool:
