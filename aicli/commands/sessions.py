@@ -57,12 +57,13 @@ def list_sessions(
 def show(session_id: Id) -> int:
     """The conversation of a session, as Markdown."""
     from aicli.sessions.export import as_markdown
+    from aicli.ui.translate import said
 
     store = _store()
     restored = store.load(session_id)
     summary = store.summary(restored.id)
     assert summary is not None
-    _console().out_text(as_markdown(restored, summary))
+    _console().out_text(as_markdown(restored, summary, said))
     if restored.skipped:
         _console().remark(f"{restored.skipped} unreadable lines were skipped")
     return 0
@@ -93,6 +94,7 @@ def export(
     from aicli.errors import UsageError
     from aicli.sessions import export as documents
     from aicli.ui.console import is_terminal
+    from aicli.ui.translate import said
 
     if format not in ("md", "html", "json"):
         raise UsageError(f"--format {format!r}: it is md, html or json")
@@ -103,7 +105,7 @@ def export(
     if format == "json":
         text = escape_json(documents.as_json(restored))
     else:
-        text = (documents.as_markdown if format == "md" else documents.as_html)(restored, summary)
+        text = (documents.as_markdown if format == "md" else documents.as_html)(restored, summary, said)
     if output is None:
         console = _console()
         if format != "json" and is_terminal(console.stdout):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from aicli.content.messages import Message
 from aicli.content.parts import FunctionCallPart, FunctionResponsePart, InlineDataPart, TextPart, ThinkingPart
@@ -32,11 +32,14 @@ def as_json(session: Restored) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 
 
-def as_markdown(session: Restored, summary: Summary) -> str:
-    """For reading: text as it is, thinking quoted, calls and their answers in fences longer than any inside."""
-    lines = [f"# {_title(summary)}", "", f"{_about(session, summary)}", ""]
+def as_markdown(session: Restored, summary: Summary, said: Callable[[str], str] = str) -> str:
+    """For reading: text as it is, thinking quoted, calls and their answers in fences longer than any inside.
+
+    `said` puts our own words into a language.
+    """
+    lines = [f"# {_title(summary)}", "", f"{_about(session, summary, said)}", ""]
     for message in session.history:
-        lines += [f"## {_NAMES[message.role]}", ""]
+        lines += [f"## {said(_NAMES[message.role])}", ""]
         for kind, text in _pieces(message):
             if kind == "text":
                 lines += [text, ""]
@@ -48,15 +51,15 @@ def as_markdown(session: Restored, summary: Summary) -> str:
     return "\n".join(lines)
 
 
-def as_html(session: Restored, summary: Summary) -> str:
-    """One page without scripts or anything from outside; every text is escaped."""
+def as_html(session: Restored, summary: Summary, said: Callable[[str], str] = str) -> str:
+    """One page without scripts or anything from outside; every text is escaped. `said` as for Markdown."""
     title = html.escape(_title(summary))
     parts = [
         f'<!doctype html>\n<html><head><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style></head><body>',
-        f"<h1>{title}</h1>\n<p>{html.escape(_about(session, summary))}</p>",
+        f"<h1>{title}</h1>\n<p>{html.escape(_about(session, summary, said))}</p>",
     ]
     for message in session.history:
-        parts.append(f"<h2>{_NAMES[message.role]}</h2>")
+        parts.append(f"<h2>{html.escape(said(_NAMES[message.role]))}</h2>")
         for kind, text in _pieces(message):
             tag = "p" if kind in ("text", "thinking") else "pre"
             parts.append(f'<{tag} class="{"text " if tag == "p" else ""}{kind}">{html.escape(text)}</{tag}>')
@@ -67,14 +70,14 @@ def _title(summary: Summary) -> str:
     return " ".join(summary.task.split())[:100] or summary.id
 
 
-def _about(session: Restored, summary: Summary) -> str:
+def _about(session: Restored, summary: Summary, said: Callable[[str], str]) -> str:
     parts = [
-        f"session {session.id}",
+        said(f"session {session.id}"),
         summary.agent,
         session.model,
         session.cwd,
         summary.started,
-        f"{summary.turns} turn" + ("" if summary.turns == 1 else "s"),
+        said(f"{summary.turns} turn" + ("" if summary.turns == 1 else "s")),
     ]
     return " · ".join(part for part in parts if part)
 

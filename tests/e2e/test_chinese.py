@@ -148,6 +148,7 @@ def test_errors_of_the_settings_name_their_line(here: Here, isolated: Path) -> N
         (["undo", "--list"], ["这里没有运行修改过文件"]),
         (["diff"], ["这里没有修改"]),
         (["plan", "list"], ["这里还没有计划"]),
+        (["completion", "zsh", "--line", "aicli un"], ["undo:逐轮撤回一次运行对文件的修改"]),
     ],
 )
 def test_tables_are_chinese_and_their_json_is_not(here: Here, arguments: list[str], said: list[str]) -> None:
@@ -191,6 +192,21 @@ def _still(value: Any) -> Any:
         changing = re.compile(r"(?:.*_)?(?:id|uuid|ms|seconds|time|at)$")
         return {k: _still(v) for k, v in value.items() if not changing.fullmatch(k)}
     return [_still(v) for v in value] if isinstance(value, list) else value
+
+
+def test_what_a_run_left_is_told_in_chinese(here: Here) -> None:
+    replies: list[Any] = [[call("write_file", path="一.txt", content="1\n")], ["好了。"]]
+    with ModelServer(replies) as server:
+        assert here("agent", "run", "general", "写", "--yolo", server=server, env=ZH).code == 0
+    listed = here("sessions", "list", env=ZH).text
+    assert re.search(r"刚刚 +2 轮  写", listed), listed
+    shown = here("sessions", "show", listed.split()[0], env=ZH).text
+    assert "## 你\n" in shown and "## 代理\n" in shown and "· 2 轮" in shown and "会话 " in shown
+    assert re.search(r"第 1 轮\n    新建  一.txt", here("undo", "--list", env=ZH).text)
+    assert here("undo", env=ZH).text == "已撤回 1 轮，恢复 1 个文件：\n  一.txt\n"
+    assert "(已撤回)" in here("undo", "--list", env=ZH).text
+    assert here("undo", "--redo", env=ZH).text.startswith("已重做 1 轮，恢复 1 个文件：")
+    assert "跳过" not in here("replay", listed.split()[0], env=ZH).err
 
 
 def test_english_loads_nothing_for_another_language() -> None:

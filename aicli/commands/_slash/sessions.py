@@ -92,7 +92,9 @@ async def export(chat: Chat, arguments: str) -> None:
     if file.suffix == ".json":
         text = documents.as_json(restored)
     else:
-        text = (documents.as_html if file.suffix == ".html" else documents.as_markdown)(restored, summary)
+        text = (documents.as_html if file.suffix == ".html" else documents.as_markdown)(
+            restored, summary, chat.words.said
+        )
     await asyncio.to_thread(file.write_text, text, "utf-8")
     chat.screen.dim(chat.words("sessions.exported", file=shown))
 
