@@ -21,6 +21,7 @@ from aicli.errors import AicliError, InputError, UsageError
 from aicli.late import dataclass
 from aicli.runtime import RunOptions
 from aicli.safety.secrets import child_environ
+from aicli.sessions.log import RunLogger
 from aicli.tools.host import HeadlessHost
 from aicli.tools.launch import Command
 from aicli.tools.process import run
@@ -59,6 +60,7 @@ class Wanted:
     parallel: int = 1
     runs: int = 1
     need: float = 1.0
+    base_url: str = ""
 
 
 def evaluate_folder(folder: Path, wanted: Wanted, *, output: Path | None, as_json: bool, quiet: bool) -> int:
@@ -67,7 +69,7 @@ def evaluate_folder(folder: Path, wanted: Wanted, *, output: Path | None, as_jso
     if output is not None:
         _writable(output)
     console = Console(quiet=quiet)
-    outcomes = asyncio.run(measure(tasks, wanted, console.err))
+    outcomes = asyncio.run(measure(tasks, wanted, console.err, output / "runs" if output else None))
     found = report(outcomes)
     if output is not None:
         (output / "report.json").write_text(dumped(found), encoding="utf-8")
@@ -111,24 +113,36 @@ def _task(file: Path, top: Path) -> Task:
     return Task(name if name != "." else file.parent.resolve().name, file.parent, found)
 
 
-async def measure(tasks: list[Task], wanted: Wanted, say: Callable[[str], None]) -> list[Outcome]:
-    """One outcome for each task, model and run, in that order; at most `parallel` at a time. May be cancelled."""
-    gate = asyncio.Semaphore(wanted.parallel)
-    jobs = [(t, m) for m in wanted.models or ("",) for t in tasks for _ in range(wanted.runs)]
+async def measure(
+    tasks: list[Task], wanted: Wanted, say: Callable[[str], None], keep: Path | None = None
+) -> list[Outcome]:
+    """One outcome for each task, model and run, in that order; at most `parallel` at a time. May be cancelled.
 
-    async def one(task: Task, model: str) -> Outcome:
+    The events of each run are written to a file in the folder `keep`.
+    """
+    gate = asyncio.Semaphore(wanted.parallel)
+    jobs = [(t, m, n) for m in wanted.models or ("",) for t in tasks for n in range(wanted.runs)]
+
+    async def one(task: Task, model: str, number: int) -> Outcome:
         async with gate:
-            outcome = await _attempt(task, model, wanted.agent)
+            kept = keep / _file_name(task, model, number, wanted) if keep else None
+            outcome = await _attempt(task, model, wanted, kept)
         mark = pad_right(said("ok" if outcome.passed else "fail"), 5)
         say(f"{mark} {task.name}  {outcome.model}  {outcome.seconds:.1f} s  {said(outcome.why)}".rstrip())
         return outcome
 
     async with asyncio.TaskGroup() as group:
-        running = [group.create_task(one(task, model)) for task, model in jobs]
+        running = [group.create_task(one(*job)) for job in jobs]
     return [task.result() for task in running]
 
 
-async def _attempt(task: Task, model: str, agent: str) -> Outcome:
+def _file_name(task: Task, model: str, number: int, wanted: Wanted) -> str:
+    """A name for the run's file that tells the task, and the model and the number where there are several."""
+    parts = [task.name, model if len(wanted.models) > 1 else "", str(number + 1) if wanted.runs > 1 else ""]
+    return "_".join(re.sub(r"[^\w.-]", "-", part) for part in parts if part) + ".jsonl"
+
+
+async def _attempt(task: Task, model: str, wanted: Wanted, kept: Path | None) -> Outcome:
     """One run in a copy that is gone afterwards. A run that can't even begin is a failure with its reason."""
     scratch = Path(tempfile.mkdtemp(prefix="aicli-eval-"))
     try:
@@ -136,9 +150,9 @@ async def _attempt(task: Task, model: str, agent: str) -> Outcome:
         source = task.folder / "workspace"
         await asyncio.to_thread(_copied, source, copy)
         try:
-            name, result = await _run_agent(task, copy, model, agent)
+            name, result = await _run_agent(task, copy, model, wanted, kept)
         except AicliError as e:
-            return Outcome(task.name, model or agent, False, f"not run: {e.line}")
+            return Outcome(task.name, model or wanted.agent, False, f"not run: {e.line}")
         why = await _wrong(task, result, copy, scratch / "answer.txt")
         return Outcome(task.name, name, not why, why, result)
     finally:
@@ -155,19 +169,28 @@ def _copied(source: Path, copy: Path) -> None:
         keep.unlink()
 
 
-async def _run_agent(task: Task, folder: Path, model: str, agent: str) -> tuple[str, RunResult]:
-    options = RunOptions(agent=agent, cwd=folder, model=model, ephemeral=True)
-    flags = {
+async def _run_agent(task: Task, folder: Path, model: str, wanted: Wanted, kept: Path | None) -> tuple[str, RunResult]:
+    options = RunOptions(agent=wanted.agent, cwd=folder, model=model, ephemeral=True)
+    flags: dict[str, object] = {
         "permissions.mode": "bypass",
         "limits.max_turns": task.file.max_turns,
         "limits.max_wall_time": task.file.timeout,
     }
+    if wanted.base_url:
+        flags["base_url"] = wanted.base_url
     session = await runtime.build(runtime.load(flags, options), HeadlessHost(), options)
+    if kept is not None:
+        kept.unlink(missing_ok=True)
+    log = RunLogger(kept.parent, kept.stem, session.redact, head={"cwd": str(folder)}) if kept else None
     try:
+        if log is not None:
+            session.agent.sinks.append(log.emit)
         models = await session.agent.models()
         return models[0].info.id, await session.agent.run(task.file.prompt)
     finally:
         await session.close()
+        if log is not None:
+            log.close()
 
 
 async def _wrong(task: Task, result: RunResult, folder: Path, answer: Path) -> str:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from aicli.content.events import AgentEvent
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 LONGEST = 3.0
@@ -14,7 +19,9 @@ LONGEST = 3.0
 
 @app.command()
 def replay(
-    session_id: Annotated[str, typer.Argument(metavar="ID", help="The session, or the first letters of its id.")],
+    session_id: Annotated[
+        str, typer.Argument(metavar="ID", help="The session, the first letters of its id, or a file.")
+    ],
     speed: Annotated[
         float, typer.Option(min=0, metavar="N", help="1: with its own pauses; 2: twice as fast; 0: at once.")
     ] = 0,
@@ -22,10 +29,9 @@ def replay(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Thinking and turns too.")] = False,
 ) -> int:
     """Show a kept session again, as it happened."""
-    from aicli import paths
     from aicli.content.events import RunFinished, RunStarted
     from aicli.content.run_result import ResultFold
-    from aicli.sessions.store import SessionStore, when
+    from aicli.sessions.store import when
     from aicli.ui.console import Console
     from aicli.ui.language import spoken
     from aicli.ui.plain import PlainRenderer, closing
@@ -38,7 +44,7 @@ def replay(
     before = None
     started = None
     fold = ResultFold()
-    for stamp, event in SessionStore(paths.state_folder() / "sessions").events(session_id):
+    for stamp, event in _events(session_id):
         now = when(stamp)
         if speed and now and before and (pause := (now - before).total_seconds()) > 0:
             time.sleep(min(pause, LONGEST) / speed)
@@ -56,3 +62,26 @@ def replay(
             else:
                 console.out_text(closing(result, words) + (f"\n{result.text}" if result.text else ""))
     return 0
+
+
+def _events(name: str) -> Iterator[tuple[str, AgentEvent]]:
+    """(time, event) of a kept session, or of the file that `aicli eval -o` wrote. Raises InputError."""
+    from aicli import paths
+    from aicli.errors import InputError
+    from aicli.sessions.log import SUFFIX
+    from aicli.sessions.store import Reading, SessionStore, event_of
+
+    if not name.endswith(SUFFIX):
+        yield from SessionStore(paths.state_folder() / "sessions").events(name)
+        return
+    found = False
+    try:
+        for record in Reading(Path(name)):
+            event = event_of(record) if record.event is not None else None
+            if event is not None:
+                found = True
+                yield record.time, event
+    except OSError as e:
+        raise InputError(f"{name} can't be read: {e.strerror}") from None
+    if not found:
+        raise InputError(f"{name} holds no session")

@@ -55,6 +55,21 @@ def test_fewer_than_needed_pass_is_exit_1_and_two_models_are_two_columns(isolate
     assert ran.err == ""
 
 
+def test_each_run_is_kept_beside_the_report_and_can_be_shown_again(isolated: Path) -> None:
+    task(isolated / "set", "一", "write it", check="grep -q 7 out.txt")
+    with ModelServer([[call("write_file", path="out.txt", content="7\n")], "done", "no"]) as server:
+        ran = aicli("eval", "set", "-m", "openai:m", "--base-url", server.url, "-o", "rep", "--runs", "2")
+        server.check()
+    assert ran.code == 1 and "1 of 2" in ran.text
+    assert sorted(f.name for f in (isolated / "rep" / "runs").iterdir()) == ["一_1.jsonl", "一_2.jsonl"]
+    shown = aicli("replay", "rep/runs/一_1.jsonl")
+    assert shown.code == 0 and "out.txt" in shown.text and shown.text.endswith("done\n")
+    (isolated / "empty.jsonl").write_text("{}\n", encoding="utf-8")
+    for name in ("nothere.jsonl", "empty.jsonl"):
+        wrong = aicli("replay", name)
+        assert wrong.code == 42 and wrong.err.count("\n") == 1 and name in wrong.err
+
+
 def test_a_broken_task_or_an_empty_folder_is_one_line(isolated: Path) -> None:
     (isolated / "none").mkdir()
     ran = aicli("eval", "none")
