@@ -19,6 +19,8 @@ def compile_glob(pattern: str, *, hidden: bool = False) -> re.Pattern[str]:
     """
     if "\0" in pattern:
         raise BadGlob("the pattern holds a NUL character")
+    if any("\ud800" <= c <= "\udfff" and not "\udc80" <= c <= "\udcff" for c in pattern):
+        raise BadGlob("the pattern holds half a character, which no file name can")
     choices = []
     for one in expand(_plain(pattern)):
         choices.append(_translate(one, hidden, classes=True))

@@ -254,6 +254,13 @@ class Workspace:
     def _split(self, path: str) -> tuple[Root, tuple[str, ...]]:
         if "\0" in path:
             raise WorkspaceError("A path can't hold a NUL byte.", path=path.replace("\0", "\\0"))
+        try:
+            os.fsencode(path)
+        except UnicodeEncodeError as e:
+            name = path.encode("ascii", "backslashreplace").decode()
+            raise WorkspaceError(
+                f"No file name can hold the character U+{ord(path[e.start]):04X}.", path=name
+            ) from None
         given = path.strip() and path
         if given.startswith("~") and not os.path.lexists(os.path.join(self.root, given.split("/")[0])):
             given = os.path.expanduser(given)
@@ -305,8 +312,10 @@ class Workspace:
         root, parts = self._split(path)
         for n in range(1, len(parts) + 1):
             link = self._place(root, parts[:n])
-            if os.path.islink(link.path) and not os.path.exists(link.path):
-                return f"{link.display} is a link to {os.readlink(link.path)}, which is missing"
+            if not os.path.exists(link.path):
+                if os.path.islink(link.path):
+                    return f"{link.display} is a link to {os.readlink(link.path)}, which is missing"
+                return ""
         return ""
 
     def _expect(self, spot: Spot, path: str, expect: FileVersion) -> None:

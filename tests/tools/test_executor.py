@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +21,9 @@ from aicli.models.scripted import ScriptedModel, call
 from aicli.tools.base import tool
 from aicli.tools.bounded import Bounded
 from aicli.tools.host import Approval, ApprovalRequest, Question
+from aicli.tools.registry import ToolRegistry
+from tests.tools.calling import call as tool_call
+from tests.tools.calling import state_in
 
 
 class Mute(Exception):
@@ -232,3 +236,28 @@ def test_a_stubborn_tool_does_not_hold_a_cancelled_run() -> None:
         result = asyncio.run(agent.run("go", on_event=on_event))
         assert result.status == "cancelled"
         assert [r.is_error for r in agent.history[-1].responses] == [True, True]
+
+
+@pytest.mark.parametrize(
+    "path", ["\ud800", "a/\udfff.txt", "http://\ud800", "a" * 5000, "a/" * 3000 + "b", "na\nme", "a\0b"]
+)
+def test_paths_that_can_be_no_file_are_told_by_every_tool(isolated: Path, path: str) -> None:
+    """In words of its own: none of them is an error of the program, and none takes long."""
+    registry = ToolRegistry()
+    registry.load_builtin()
+    begin = time.process_time()
+    for name, more in {
+        "read_file": {"path": path},
+        "write_file": {"path": path, "content": "x"},
+        "edit": {"path": path, "old_string": "a", "new_string": "b"},
+        "ls": {"path": path},
+        "grep": {"pattern": "x", "path": path},
+        "glob": {"pattern": path},
+        "read_many_files": {"paths": [path]},
+        "shell": {"command": "true", "cwd": path},
+    }.items():
+        found = registry.get(name)
+        assert found is not None
+        said = tool_call(found, state_in(isolated), **more).text
+        assert "Error" not in said and said, (name, said)
+    assert time.process_time() - begin < 3 * 2
