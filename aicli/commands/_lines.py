@@ -199,11 +199,13 @@ class _Talk:
             await self._model(session, arguments)
         elif name == "stats":
             result = self.total.result()
-            self.console.complain(f"{result.turns} {self.words('stats.requests')}, {result.usage.total} token")
+            said = (f"{result.turns} {self.words('stats.requests')}", self.words("run.tokens", n=result.usage.total))
+            self.console.complain(self.words("plain.joint").join(said))
         elif name in known.values():
             self.console.complain(f"/{name}: {self.words('chat.not_terminal')}")
         else:
-            self.console.complain(self.words("chat.unknown", name=name))
+            error = _slash.unknown(self.words, name, ())
+            self.console.complain(f"{error}. {error.hint}" if self.words.language == "en" else f"{error}。{error.hint}")
         return 0
 
     async def _model(self, session: Session, arguments: str) -> None:

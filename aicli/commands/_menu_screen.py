@@ -246,7 +246,7 @@ class _Menu:
         keys = (
             words("menu.keys") if columns >= width(words("menu.keys")) + 2 or self._help else words("menu.keys_short")
         )
-        head += wrap(((keys, DIM),), columns, first=(("  ", ""),), rest=(("  ", ""),))
+        head += _unbroken(keys, columns)
         line, caret = self.screen.editor.view(columns, 3)
         if self.screen.editor.empty and columns >= 60:
             line = [(*line[0], (words("menu.filter"), DIM)), *line[1:]]
@@ -298,6 +298,13 @@ def _described(folder: Folder, words: Words) -> Folder:
     changed = len(rows) - 1
     key = "menu.changed" if changed > 0 else "menu.branch"
     return replace(folder, state=words(key, branch=branch, n=changed) if branch else "")
+
+
+def _unbroken(keys: str, columns: int) -> list[Line]:
+    """Wrapped between the entries only."""
+    tied = "   ".join(entry.replace(" ", "\u00a0") for entry in keys.split("   "))
+    lines = wrap(((tied, DIM),), columns, first=(("  ", ""),), rest=(("  ", ""),))
+    return [tuple((text.replace("\u00a0", " "), style) for text, style in line) for line in lines]
 
 
 def _home(path: Path) -> str:
