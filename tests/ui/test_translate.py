@@ -136,6 +136,12 @@ def test_translations_keep_the_values() -> None:
         assert theirs <= ours and ours - theirs <= endings, (english, chinese)
 
 
+def test_no_template_stands_in_another_one_s_light() -> None:
+    for english, chinese in CHINESE.items():
+        wanted = re.sub(r"\{(\d+)(?::t)?\}", lambda m: f"X{m[1]}", chinese).strip()
+        assert said(filled(english), "zh").rstrip("。") == wanted.rstrip("。"), english
+
+
 def test_translations_are_written_as_chinese_is() -> None:
     for english, chinese in CHINESE.items():
         han = "\u4e00-\u9fff"
@@ -176,7 +182,7 @@ JOINED = {
         "{0} entries",
     ),
     *("{0} should be one of plan, default, accept-edits, dont-ask, bypass, not {1}", "{0} does not exist"),
-    *("{0} is not a setting; did you mean {1}?", "did you mean {0}?", "the request differs from the recorded one: {0}"),
+    *("did you mean {0}?", "the request differs from the recorded one: {0}"),
     *("agent {0}", "tool {0}", "hook {0}", "command {0}", "provider {0}", "{0}, code that would run", "sets {0}"),
     *(
         "not tried out: {0}",
