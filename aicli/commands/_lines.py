@@ -199,7 +199,7 @@ class _Talk:
             await self._model(session, arguments)
         elif name == "stats":
             result = self.total.result()
-            said = (f"{result.turns} {self.words('stats.requests')}", self.words("run.tokens", n=result.usage.total))
+            said = (f"{self.words('stats.requests')} {result.turns}", self.words("run.tokens", n=result.usage.total))
             self.console.complain(self.words("plain.joint").join(said))
         elif name in known.values():
             self.console.complain(f"/{name}: {self.words('chat.not_terminal')}")
