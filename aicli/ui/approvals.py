@@ -20,6 +20,8 @@ from aicli.ui.theme import ASKS, BOLD, DIM, STYLE_OF, YELLOW
 from aicli.ui.words import Words
 
 Editing = Callable[[str, Callable[[str | None], None]], None]
+STOPPED_HERE, NO_PART = "the person stopped the turn here", "the person refused every part of the change"
+"""Reasons for the model, so in its language."""
 
 
 class ApprovalPanel:
@@ -129,7 +131,7 @@ class ApprovalPanel:
         if self.mode in ("where", "hunk"):
             self.mode = "choose"
         else:
-            self._answer(Approval("stop", reason=self.words("approval.stopped")))
+            self._answer(Approval("stop", reason=STOPPED_HERE))
 
     def _decide(self, letter: str) -> None:
         pending = self.current
@@ -173,7 +175,7 @@ class ApprovalPanel:
         if len(self.kept) < len(pending.hunks):
             return
         if not any(self.kept):
-            self._answer(Approval("deny", reason=self.words("approval.no_hunk")))
+            self._answer(Approval("deny", reason=NO_PART))
         elif all(self.kept):
             self._answer(Approval("once"))
         else:
@@ -188,7 +190,7 @@ class ApprovalPanel:
         elif key.name == "esc":
             self.mode = "choose"
         elif key.name == "ctrl-c":
-            self._answer(Approval("stop", reason=self.words("approval.stopped")))
+            self._answer(Approval("stop", reason=STOPPED_HERE))
         elif key.name == "enter":
             self._finish_line(b.text)
         elif key.name == "backspace":

@@ -81,7 +81,7 @@ class TerminalHost:
         if approval.decision in ("session", "always"):
             verb, subject = approval.rule, ""
         if approval.reason and approval.decision == "deny":
-            subject += ": " + approval.reason
+            subject += ": " + words.exactly(approval.reason)
         text = sanitise(f"{verb} {subject}".rstrip(), keep_newlines=False)
         left: Line = ((f"{mark} ", STYLE_OF[mark]), (f"{done}  ", ""), (text, DIM))
         return sides(left, (), self.stage.screen.width)
