@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from aicli.ui.cells import Line, cut
 from aicli.ui.frames import Frames
@@ -61,6 +61,8 @@ class Stage:
         self._panel_timer: asyncio.TimerHandle | None = None
         self._folds_shown = 0
         self._tail = ""
+        self._task: asyncio.Task[object] | None = None
+        self._fault: Exception | None = None
 
     @property
     def transcript(self) -> Transcript:
@@ -76,11 +78,33 @@ class Stage:
         return asyncio.get_running_loop().time()
 
     def open(self) -> None:
+        """Takes the terminal. A fault in what the loop calls from now on ends the task that opened it, not silently."""
+        self._task = asyncio.current_task()
+        asyncio.get_running_loop().set_exception_handler(self._failed)
         self.terminal.open()
         self.frames.changed(at_once=True)
 
+    def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if "handle" not in context or not isinstance(error, Exception) or self._task is None:
+            loop.default_exception_handler(context)
+        elif self._fault is None:
+            self._fault = error
+            self.frames.stop()
+            self._task.cancel()
+
     def close(self) -> None:
-        """Settles what is there, takes the live region away, gives the terminal back."""
+        """Settles what is there, takes the live region away, gives the terminal back. Raises the fault that ended it."""
+        try:
+            self._close()
+        finally:
+            asyncio.get_running_loop().set_exception_handler(None)
+            self.terminal.close()
+        fault, self._fault = self._fault, None
+        if fault is not None:
+            raise fault
+
+    def _close(self) -> None:
         self.frames.stop()
         if self._panel_timer:
             self._panel_timer.cancel()
@@ -89,7 +113,6 @@ class Stage:
         if not self.terminal.gone and self.terminal.is_open:
             self.screen.frame(self._transcript.take() if self._transcript else ())
             self.screen.close()
-        self.terminal.close()
 
     def restore(self) -> None:
         """The terminal back at once, without a loop: for the last resort."""

@@ -191,17 +191,15 @@ class Terminal:
             self._continued()
 
     def _continued(self) -> None:
-        if self._saved is None:
-            try:
-                self._saved = termios.tcgetattr(0)
-                self._raw()
-            except (termios.error, OSError):
-                self._saved = None
-                return
-            self.write(MODES_ON)
-        else:
+        """SIGCONT: after fg, or together with SIGHUP from a terminal that has gone."""
+        ours = self._saved
+        try:
+            self._saved = ours or termios.tcgetattr(0)
             self._raw()
-            self.write(MODES_ON)
+        except (termios.error, OSError):
+            self._saved = ours
+            return
+        self.write(MODES_ON)
         self.on_resume()
 
     def _readable(self) -> None:

@@ -159,7 +159,7 @@ def test_what_looks_like_a_path_is_text_and_unknown_commands_get_a_hint() -> Non
             prompt(tty)
             assert last_user(server).endswith(line)
         tty.send("/hepl\r")
-        tty.until("did you mean /help?")
+        tty.until("Did you mean /help?")
         tty.send("/help\r")
         tty.until("/doctor")
         assert len(server.requests) == 3

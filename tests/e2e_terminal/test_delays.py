@@ -343,26 +343,36 @@ def test_a_second_interrupt_while_it_stops_ends_it() -> None:
 
 
 RAISES = """
-import asyncio
+import asyncio, sys
 from aicli.ui.chat_screen import ChatScreen
 from aicli.ui.words import Words
 
 async def main():
     screen = ChatScreen(Words("en"))
-    screen.stage.open()
-    screen.say("**some** text")
-    await asyncio.sleep(0.2)
-    raise RuntimeError("a fault of ours")
+    try:
+        screen.stage.open()
+        screen.say("**some** text")
+        await asyncio.sleep(0.2)
+        if sys.argv[1] == "task":
+            raise RuntimeError("a fault of ours")
+        screen.stage.bottom = lambda columns, limit: [][1]
+        screen.stage.frames.changed()
+        await asyncio.sleep(60)
+    finally:
+        if sys.argv[1] != "task":
+            screen.stage.close()
 
 asyncio.run(main())
 """
 
 
-def test_a_fault_of_ours_gives_the_terminal_back() -> None:
-    with Tty([sys.executable, "-c", RAISES], env={"PYTHONPATH": str(ROOT)}) as tty:
-        tty.until("a fault of ours")
+@pytest.mark.parametrize(("where", "said"), [("task", "a fault of ours"), ("frame", "IndexError")])
+def test_a_fault_of_ours_gives_the_terminal_back_and_is_said(where: str, said: str) -> None:
+    with Tty([sys.executable, "-c", RAISES, where], env={"PYTHONPATH": str(ROOT)}, rows=50) as tty:
+        tty.until(said)
         assert tty.wait() == 1
         assert tty.stty_back and tty.modes_left == set() and not tty.screen.cursor.hidden
+        assert tty.lines[0] == "  some text"
 
 
 def test_the_live_lines_never_take_more_than_their_share() -> None:
