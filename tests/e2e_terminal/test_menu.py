@@ -61,7 +61,7 @@ def test_an_agent_and_its_task() -> None:
         tty.until("ready")
         tty.send("a")
         tty.until("which agent?")
-        assert "explore   Answers questions about a code base." in tty.text
+        assert "explore  Answers questions about a code base." in tty.text
         tty.send("explore\r")
         tty.until("the task:")
         tty.send("look around\r")
