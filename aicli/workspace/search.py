@@ -51,7 +51,9 @@ def request(root: Path, pattern: str, *, literal: bool = False, multiline: bool 
         by_line=by_line,
         ripgrep=ripgrep(root),
         translated="" if multiline else translated(source),
-        shape=("", "") if multiline or by_line or any(found) else shape(source, fold),
+        shapes=tuple(
+            ("", "") if multiline or by_line or any(found) else shape(source, fold, beyond) for beyond in (False, True)
+        ),
         **more,
     )
 

@@ -8,8 +8,8 @@ class Request:
 
     `mode` is content, files or count. `needles` as in needles.py; `by_line` when the pattern may look past a line's
     ends; `width` cuts a shown line; `ripgrep` that program's own path, "" for none; `translated` as in translate.py,
-    `shape` as in shape.py. `parts`: large files may be searched in parts, by several children. `seconds` of
-    processor time end it.
+    `shapes` as in shape.py, for ASCII and beyond. `parts`: large files may be searched in parts, by several children.
+    `seconds` of processor time end it.
     """
 
     root = ""
@@ -24,7 +24,7 @@ class Request:
     by_line = False
     ripgrep = ""
     translated = ""
-    shape = ("", "")
+    shapes = (("", ""), ("", ""))
     parts = False
     seconds = 3600
 

@@ -11,14 +11,16 @@ import re
 from aicli.workspace.translate import TOKEN
 
 _ENDS = frozenset(b"\r\n")
+_BEYOND = frozenset(range(0x80, 0x100))
+"""The bytes of characters beyond ASCII, of which a class may hold some: several in a row for one character."""
 _LONGEST = 24
 _REPEAT = re.compile(r"\{(\d*)(,?)(\d*)\}")
 
 
-def shape(pattern: str, ignore_case: bool = False) -> tuple[str, str]:
-    """The best chain of a pattern for lines of ASCII: a table for bytes.translate (as latin-1) and what to look for in
-    its result, between line ends; both "" when there is none."""
-    chains = [part for chain in _chains(pattern, ignore_case) for part in _told_apart(chain)]
+def shape(pattern: str, ignore_case: bool = False, beyond: bool = False) -> tuple[str, str]:
+    """The best chain of a pattern for lines of ASCII, or of UTF-8 when it is to hold `beyond` ASCII: a table for
+    bytes.translate (as latin-1) and what to look for in its result, between line ends; both "" when there is none."""
+    chains = [part for chain in _chains(pattern, ignore_case, beyond) for part in _told_apart(chain)]
     if not chains:
         return "", ""
     best = max(chains, key=lambda chain: (len(chain), -sum(map(len, chain))))
@@ -27,7 +29,7 @@ def shape(pattern: str, ignore_case: bool = False) -> tuple[str, str]:
     return "".join(kinds.get(byte, "\0") for byte in range(256)), "".join(numbers[members] for members in best)
 
 
-def _chains(pattern: str, ignore_case: bool) -> list[list[frozenset[int]]]:
+def _chains(pattern: str, ignore_case: bool, beyond: bool) -> list[list[frozenset[int]]]:
     """Bytes that stand side by side in every match; [] for any but the plainest syntax."""
     tokens: list[tuple[str, str]] = []
     at = depth = 0
@@ -40,10 +42,10 @@ def _chains(pattern: str, ignore_case: bool) -> list[list[frozenset[int]]]:
             depth += -1 if token[0] == ")" else 1
         if depth == 0:
             tokens.append((str(token.lastgroup), token[0]))
-    return _runs(tokens, re.IGNORECASE if ignore_case else re.NOFLAG)
+    return _runs(tokens, re.IGNORECASE if ignore_case else re.NOFLAG, beyond)
 
 
-def _runs(tokens: list[tuple[str, str]], flags: re.RegexFlag) -> list[list[frozenset[int]]]:
+def _runs(tokens: list[tuple[str, str]], flags: re.RegexFlag, beyond: bool) -> list[list[frozenset[int]]]:
     chains: list[list[frozenset[int]]] = [[]]
     anchors: set[str] = set()
     for (kind, text), (following, repeat) in zip(tokens, [*tokens, ("", "")][1:], strict=True):
@@ -60,6 +62,8 @@ def _runs(tokens: list[tuple[str, str]], flags: re.RegexFlag) -> list[list[froze
             chains.append([])
             continue
         members = _members(text, flags)
+        if beyond and (kind == "escape" or text.startswith("[^") or "\\" in text or flags):
+            members |= _BEYOND
         chains[-1] += [members] * min(least, _LONGEST)
         if least != most or least > _LONGEST:
             chains.append([members] if least else [])
@@ -81,11 +85,14 @@ def _members(text: str, flags: re.RegexFlag) -> frozenset[int]:
 
 
 def _told_apart(chain: list[frozenset[int]]) -> list[list[frozenset[int]]]:
-    """The longest parts of a chain in which any two classes are equal or share nothing."""
+    """The longest parts of a chain in which any two classes are equal or share nothing, and where a character that may
+    be of several bytes stands first or last."""
     parts: list[list[frozenset[int]]] = []
     part: list[frozenset[int]] = []
     for members in chain:
-        while not all(other == members or other.isdisjoint(members) for other in part):
+        while not all(other == members or other.isdisjoint(members) for other in part) or any(
+            not _BEYOND.isdisjoint(inner) for inner in part[1:]
+        ):
             parts.append(part)
             part = part[1:]
         part = [*part, members]

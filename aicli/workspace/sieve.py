@@ -28,7 +28,8 @@ class Sieve:
         self.plain = bool(self.needles) and not fold and self.ascii
         self._finder: Finder | None = None
         self._at_once = not request.multiline and not request.by_line
-        self._table, self._chain = (text.encode("latin-1") for text in request.shape)
+        shapes = [(table.encode("latin-1"), chain.encode("latin-1")) for table, chain in request.shapes]
+        self._shape, self._beyond = shapes
 
     def adapt(self, first: bytes, size: int) -> None:
         """To a large file, by its first block: which byte of a needle is rare?"""
@@ -39,7 +40,7 @@ class Sieve:
 
         Each step is taken for all files before the next: half the time of one file after the other.
         """
-        if not hasattr(os, "fchdir") or not (self.needles or self._table):
+        if not hasattr(os, "fchdir") or not (self.needles or self._shape[0]):
             return names
         fds: list[int] = []
         try:
@@ -68,10 +69,13 @@ class Sieve:
             return False  # UTF-16 perhaps
         if self.needles:
             return self.plain or not self.may_hold(whole)
-        return self._table != b"" and whole.isascii() and not self._shaped(whole)
+        return self._shapeless(whole)
 
-    def _shaped(self, lines: bytes) -> bool:
-        return self._chain in (b"\n%b\n" % lines).translate(self._table)
+    def _shapeless(self, lines: bytes) -> bool:
+        table, chain = self._shape if lines.isascii() else self._beyond
+        if not table or (table is self._beyond[0] and (b"\xef\xbb\xbf" in lines or not is_utf8(lines))):
+            return False  # a byte order mark stands between a line's end and its start
+        return chain not in (b"\n%b\n" % lines).translate(table)
 
     def unmatched(self, whole: bytes) -> bool:
         """As `empty` of one file, but the pattern itself tells: that takes longer, for ever with some patterns."""
@@ -95,14 +99,13 @@ class Sieve:
     @property
     def passes(self) -> bool:
         """Can it tell that blocks of a large file hold no hit?"""
-        return self._table != b"" or (bool(self.needles) and self.ascii)
+        return self._shape[0] != b"" or (bool(self.needles) and self.ascii)
 
     def passed(self, carry: bytes, block: bytes) -> int:
         """How much of a block, in whole lines of which `carry` starts the first, certainly holds no hit; 0: some may."""
         cut = block.rfind(b"\n") + 1
-        if self._table:
-            lines = carry + block[:cut]
-            return cut if lines.isascii() and not self._shaped(lines) else 0
+        if self._shape[0]:
+            return cut if self._shapeless(carry + block[:cut]) else 0
         end = block.find(b"\n") + 1
         return 0 if self.may_hold(block) or self.may_hold(carry + block[:end]) else cut
 

@@ -12,8 +12,8 @@ from aicli.workspace.searchfile import unified
 from aicli.workspace.shape import shape
 
 
-def within(pattern: str, data: bytes, ignore_case: bool = False) -> bool:
-    table, chain = (text.encode("latin-1") for text in shape(pattern, ignore_case))
+def within(pattern: str, data: bytes, ignore_case: bool = False, beyond: bool = False) -> bool:
+    table, chain = (text.encode("latin-1") for text in shape(pattern, ignore_case, beyond))
     assert table
     return chain in (b"\n" + data + b"\n").translate(table)
 
@@ -34,7 +34,21 @@ def test_chains(pattern: str, there: bytes, absent: bytes) -> None:
     assert within(pattern, there) and not within(pattern, absent)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "there", "absent"),
+    [
+        (r"\d+$", "你1\n３\n", "1 a\n你 b\n2。 c"),
+        (r"\d+$", "３\n", "1a"),
+        ("[0-9]+$", "你1\n", "1 好\n３\n"),
+        (r"x\d{2}y", "x1３y", "1 你 x, y"),
+    ],
+)
+def test_beyond_ascii(pattern: str, there: str, absent: str) -> None:
+    assert within(pattern, there.encode(), beyond=True) and not within(pattern, absent.encode(), beyond=True)
+
+
 def test_case() -> None:
+    assert within("k ", "\u212a ".encode(), ignore_case=True, beyond=True)
     assert within("[a-c]d", b"BD", True) and not within("[a-c]d", b"BD")
 
 
@@ -54,12 +68,15 @@ tokens = st.one_of(st.tuples(st.sampled_from(atoms), st.sampled_from(times)).map
 @settings(max_examples=400, deadline=None)
 @given(
     st.lists(tokens, max_size=5).map("".join),
-    st.lists(st.sampled_from(["a", "b", "1", " ", ".", "B", "\n", "\r\n", "\r"]), max_size=8).map("".join),
+    st.lists(
+        st.sampled_from(["a", "b", "1", " ", ".", "B", "\n", "\r\n", "\r", "é", "３", "　", "你", "K"]), max_size=8
+    ).map("".join),
     st.booleans(),
 )
 def test_every_match_of_a_line_holds_the_chain(pattern: str, text: str, ignore_case: bool) -> None:
     regex = re.compile(pattern, re.MULTILINE | (re.IGNORECASE if ignore_case else 0))
-    if not shape(pattern, ignore_case)[0]:
+    beyond = not text.isascii()
+    if not shape(pattern, ignore_case, beyond)[0]:
         return
     if any(regex.search(line) for line in unified(text).split("\n")):
-        assert within(pattern, text.encode(), ignore_case)
+        assert within(pattern, text.encode(), ignore_case, beyond)
