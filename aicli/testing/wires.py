@@ -38,7 +38,8 @@ class Wire:
         self.number = number
         self.model = body.get("model", "test-model")
         self.calls = 0
-        self.tokens = {"in": 10, "out": 5, "cached": 0, "created": 0, "reasoning": 0}
+        read = max(10, len(json.dumps(body)) // 3)  # a server that read less would have cut the input
+        self.tokens = {"in": read, "out": 5, "cached": 0, "created": 0, "reasoning": 0}
         self._finish: Any = Ellipsis
 
     def take(self, step: Step) -> None:
@@ -89,11 +90,6 @@ class Wire:
 class Ollama(Wire):
     content_type = "application/x-ndjson"
     called = "stop"
-
-    def __init__(self, server: Any, body: dict[str, Any], number: int) -> None:
-        super().__init__(server, body, number)
-        written = len(json.dumps(body.get("messages")))
-        self.tokens["in"] = max(10, written // 3)  # fewer would mean that the input was cut
 
     def line(self, message: dict[str, Any], **more: Any) -> bytes:
         message = {"role": "assistant", "content": "", **message}

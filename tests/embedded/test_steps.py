@@ -156,6 +156,17 @@ def test_after_a_failure_something_else_has_to_be_tried_a_few_times() -> None:
     assert "answer" not in steps_of(guidance.step_grammar(asked("write a test, run it", *changed, *tests)))
 
 
+def test_tests_that_ran_are_a_result_also_when_some_fail() -> None:
+    for said in ("FAIL: test_two\nRan 3 tests in 0.001s\n\nFAILED (failures=1)", "=== 1 failed, 2 passed in 0.1s ==="):
+        ran = exchange("shell", f"{said}\nexit code 1", error=True, command="python3 test_math.py")
+        assert not steps.has_failed(ran[1].responses[0])
+        assert "answer" in steps_of(guidance.step_grammar(asked("how many tests fail?", *ran)))
+        changed = exchange("write_file", "Wrote math.py", path="math.py", content="x")
+        assert "answer" not in steps_of(guidance.step_grammar(asked("fix it", *changed, *ran)))
+    crashed = exchange("shell", "SyntaxError: invalid\nexit code 1", error=True, command="python3 a.py")
+    assert steps.has_failed(crashed[1].responses[0])
+
+
 def test_a_search_without_a_hit_is_not_trusted_at_once() -> None:
     nothing = exchange("grep", "No matches.", pattern="default_timeout")
     assert "answer" not in steps_of(guidance.step_grammar(asked("which timeout?", *nothing)))

@@ -37,6 +37,7 @@ _MISUSED = re.compile(
     r"|cannot |can't open"
 )
 _REFUSED = re.compile(r"not permitted|refused by|cancelled|not run")
+_TESTED = re.compile(r"^(Ran \d+ tests? in |=+ .*\b\d+ (failed|passed)\b)", re.MULTILINE)
 _BAD_EXIT = re.compile(r"exit code [1-9]\d*")
 _LEFT_BEHIND = re.compile(r"(^|/)__pycache__(/|$)|\.py[co]$")
 Chat = list[dict[str, str]]
@@ -193,8 +194,11 @@ def step_text(name: str, args: JsonObject) -> str:
 
 
 def has_failed(response: FunctionResponsePart) -> bool:
-    """The tool says so, or the command itself could not do its work. A refusal is no failure: nothing else would help."""
-    if _REFUSED.match(response.text):
+    """The tool says so, or the command itself could not do its work. A refusal is no failure: nothing else would help.
+
+    Nor are tests that ran and did not pass: that is what they were run for.
+    """
+    if _REFUSED.match(response.text) or (response.name == "shell" and _TESTED.search(response.text)):
         return False
     if response.name == "shell" and _MISUSED.search(response.text):
         return True
