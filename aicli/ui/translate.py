@@ -19,7 +19,7 @@ _PLACE = regex(r"[^\s]*[^\sA-Za-z][^\s]*")
 """A file and line, a variable: what stands before a complaint."""
 _JOINTS = ((". ", "。"), ("? ", "？"), ("; ", "；"), (": ", "："))
 _ENDS = _JOINTS[:3]
-_MOST_JOINTS, _LONGEST = 12, 2_000
+_MOST_JOINTS, _LONGEST = 20, 2_000
 """Longer texts are not ours: a page, a program's output."""
 _TELLING = 6
 """Letters."""
