@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
@@ -18,6 +19,7 @@ from aicli.content.events import (
     RetryScheduled,
 )
 from aicli.content.messages import Message
+from aicli.content.parts import FunctionCallPart
 from aicli.content.request import FinishReason, ModelRequest
 from aicli.content.stream import Assembler, Finished
 from aicli.errors import (
@@ -31,7 +33,7 @@ from aicli.errors import (
     Refused,
     StreamCut,
 )
-from aicli.late import dataclass
+from aicli.late import dataclass, regex
 from aicli.models.base import Model
 
 Emit = Callable[[AgentEvent], None]
@@ -110,7 +112,7 @@ class Asker:
 
     def _judged(self, assembler: Assembler, finish: Finished, seconds: float) -> Reply:
         info = self.model.info
-        message = assembler.message()
+        message = with_sound_names(assembler.message())
         cost = info.price.of(finish.usage) if info.price else None
         self.budget.spend(finish.usage, cost)
         fail = _failure(message, finish, info.id)
@@ -170,6 +172,25 @@ def _failure(message: Message, finish: Finished, model: str) -> ModelError | Non
     if message.thinking:
         return EmptyReply(f"{model} thought but gave no answer")
     return EmptyReply(f"{model} gave an empty reply")
+
+
+_SOUND = regex(r"[\w.:/-]{1,64}")
+
+
+def with_sound_names(message: Message) -> Message:
+    """The message with calls by names that can stand in a history: servers refuse one with an empty or an odd name.
+
+    The call is answered as one of a tool that there is not, and the conversation goes on.
+    """
+    if all(_SOUND.fullmatch(call.name) for call in message.calls):
+        return message
+    parts = (
+        p.model_copy(update={"name": re.sub(r"[^\w.:/-]+", "_", p.name).strip("_")[:64] or "unnamed"})
+        if isinstance(p, FunctionCallPart) and not _SOUND.fullmatch(p.name)
+        else p
+        for p in message.parts
+    )
+    return message.model_copy(update={"parts": tuple(parts)})
 
 
 def nudged(request: ModelRequest, text: str) -> ModelRequest:

@@ -132,10 +132,14 @@ class Snapshots:
 
     def _keep(self, entry: Entry) -> State | None:
         try:
-            data = self.workspace.read_bytes(entry.rel)
+            data = self._content(entry)
         except (WorkspaceError, OSError):
             return None
         return State(self.blobs.put(data, sync=False), entry.mode, entry.mtime_ns)
+
+    def _content(self, entry: Entry, limit: int | None = None) -> bytes:
+        """Empty files are not opened: those of the kernel (/proc) call themselves empty, and some give nothing for ever."""
+        return self.workspace.read_bytes(entry.rel, limit) if entry.size else b""
 
     def _entry(self, rel: str) -> Entry | None:
         try:
@@ -193,7 +197,7 @@ class Snapshots:
         if same and entry.mtime_ns < taken_ns - _TICK_NS:
             return None
         try:
-            data = self.workspace.read_bytes(rel, KEEP_LIMIT)
+            data = self._content(entry, KEEP_LIMIT)
         except (WorkspaceError, OSError):
             return Change(rel, kept.state, State(source="unknown"))
         after = self._state(data, entry)
@@ -204,7 +208,7 @@ class Snapshots:
 
     def _after(self, entry: Entry) -> State:
         try:
-            return self._state(self.workspace.read_bytes(entry.rel, KEEP_LIMIT), entry)
+            return self._state(self._content(entry, KEEP_LIMIT), entry)
         except (WorkspaceError, OSError):
             return State(source="unknown")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from typing import Any
 
@@ -96,6 +97,26 @@ def test_what_a_tool_does_wrong_goes_to_the_model_and_the_loop_goes_on() -> None
     assert "not a JSON object" in texts[4]
     assert result(agent).exit_code == 0 and result(agent).failed_calls == 5
     assert {e.outcome for e in events if isinstance(e, ToolFinished)} == {Outcome.FAILED}
+
+
+@pytest.mark.parametrize("name", ["", " ", "\n\x1b[2J", "we\nather", "w" * 5000])
+def test_a_name_that_no_server_takes_back_never_enters_the_history(name: str) -> None:
+    agent = Agent("x", instructions="", model=ScriptedModel([[call(name)], "done"]), tools=[weather])
+    result = agent.run_sync("go")
+    said = agent.history[1].calls[0].name
+    assert result.text == "done" and re.fullmatch(r"[\w.:/-]{1,64}", said)
+    assert agent.history[2].responses[0].name == said and "no tool named" in agent.history[2].responses[0].text
+
+
+def test_a_tool_may_have_a_name_in_any_script() -> None:
+    @tool(kind=ToolKind.READ, name="天气")
+    def rain() -> str:
+        """Rain."""
+        return "雨"
+
+    agent = Agent("x", instructions="", model=ScriptedModel([[call("天气")], "done"]), tools=[rain])
+    agent.run_sync("go")
+    assert agent.history[2].responses[0].text == "雨"
 
 
 def test_reading_calls_run_together_and_writing_ones_in_order() -> None:

@@ -374,3 +374,12 @@ def test_whatever_was_done_undo_restores_every_byte_mode_and_time(acts: list[tup
         except NothingToUndo:
             pass
         assert tree(root) == before
+
+
+@pytest.mark.skipif(not Path("/proc/sys/kernel/random/uuid").exists(), reason="there is no /proc here")
+def test_files_of_the_kernel_are_not_read(tmp_path: Path) -> None:
+    """They call themselves empty, differ at each reading, and some give nothing for ever."""
+    workspace = Workspace(Path("/proc/sys/kernel/random"))
+    kept = Checkpoints(tmp_path / "kept", workspace, "one")
+    kept.before_command((), 1)
+    assert list(kept.after_command()) == []
