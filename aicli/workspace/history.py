@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
 import secrets
 import stat
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,11 @@ from aicli.workspace.journal import ABSENT, Change, Group, Run, State
 from aicli.workspace.root import Workspace
 from aicli.workspace.snapshot import Snapshot, Snapshots
 
+try:
+    import fcntl
+except ImportError:
+    fcntl = None  # type: ignore[assignment]
+
 
 class NothingToUndo(WorkspaceError):
     """No turn is left that changed files and was not taken back."""
@@ -32,6 +39,21 @@ class UndoRefused(WorkspaceError):
         lines = "".join(f"\n  {path}: {why}" for path, why in conflicts.items())
         super().__init__(f"Nothing was undone:{lines}")
         self.conflicts = conflicts
+
+
+@contextlib.contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Holds off the undo of another process, which would take back the same turn. Blocks until that one has ended."""
+    fd = -1
+    with contextlib.suppress(OSError):  # no folder to write in, or no locks there: then as it comes
+        fd = os.open(folder / "undo.lock", os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        if fcntl is not None:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        if fd >= 0:
+            os.close(fd)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,21 +105,23 @@ class History:
 
         Raises NothingToUndo, or UndoRefused (then nothing was touched) unless `force`.
         """
-        for one in self._picked(run):
-            self._settle(one)
-        open_ = [g for g in self.groups(run) if g.changes and not g.undoes and not g.undone]
-        if tasks is not None:
-            open_ = [g for g in open_ if g.id.rpartition("-")[0] in tasks]
-        if not open_:
-            raise NothingToUndo("There is nothing to undo here.")
-        return self._take_back(open_[:turns], force)
+        with alone(self.folder):
+            for one in self._picked(run):
+                self._settle(one)
+            open_ = [g for g in self.groups(run) if g.changes and not g.undoes and not g.undone]
+            if tasks is not None:
+                open_ = [g for g in open_ if g.id.rpartition("-")[0] in tasks]
+            if not open_:
+                raise NothingToUndo("There is nothing to undo here.")
+            return self._take_back(open_[:turns], force)
 
     def redo(self, *, run: str | None = None, force: bool = False) -> Undone:
         """Takes back the last undo. Raises as `undo`."""
-        undos = [g for g in self.groups(run) if g.id.startswith("undo-") and g.changes and not g.undone]
-        if not undos:
-            raise NothingToUndo("There is no undo to take back here.")
-        return self._take_back(undos[:1], force)
+        with alone(self.folder):
+            undos = [g for g in self.groups(run) if g.id.startswith("undo-") and g.changes and not g.undone]
+            if not undos:
+                raise NothingToUndo("There is no undo to take back here.")
+            return self._take_back(undos[:1], force)
 
     def diff(self, run: str) -> list[FileDiff]:
         """What a run changed and did not take back, file by file."""

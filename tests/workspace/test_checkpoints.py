@@ -383,3 +383,24 @@ def test_files_of_the_kernel_are_not_read(tmp_path: Path) -> None:
     kept = Checkpoints(tmp_path / "kept", workspace, "one")
     kept.before_command((), 1)
     assert list(kept.after_command()) == []
+
+
+def test_undos_of_several_processes_take_back_one_turn_each(tmp_path: Path) -> None:
+    root = tmp_path / "w"
+    root.mkdir()
+    kept = Checkpoints(tmp_path / "kept", Workspace(root), "one")
+    for n in range(4):
+        kept.new_task()
+        kept.before_command((), n)
+        (root / f"f{n}").write_text(str(n))
+        kept.after_command()
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom aicli.workspace.checkpoints import Checkpoints\n"
+        "from aicli.workspace.root import Workspace\n"
+        "print(Checkpoints(Path(sys.argv[1]), Workspace(Path(sys.argv[2])), 'one').undo(1).restored)"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "kept"), str(root)]
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    children = [subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    said = sorted(child.communicate(timeout=60)[0] for child in children)
+    assert said == [f"('f{n}',)\n" for n in range(4)] and list(root.iterdir()) == []
