@@ -15,6 +15,7 @@ from aicli.commands._options import RunFlags, run_options, settings_flags
 from aicli.content.events import AgentEvent, MessageAdded, ModelChanged, RunFinished
 from aicli.content.kinds import PermissionMode
 from aicli.content.messages import Message
+from aicli.content.parts import TextPart
 from aicli.content.results import TasksDisplay
 from aicli.content.run_result import ResultFold
 from aicli.errors import AicliError
@@ -231,7 +232,7 @@ class Conversation:
         self._turning = True
         try:
             await self._choose(text)
-            parts = expand("\n\n".join([*self.told, text]), self.session)
+            parts = [*(TextPart(text=said) for said in self.told), *expand(text, self.session)]
             self.told.clear()
             joined = False
             async for event in self.agent.stream(parts):

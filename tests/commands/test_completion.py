@@ -112,6 +112,7 @@ def test_kept_sessions_with_what_was_asked() -> None:
             "AICLI_MODELS__FAST": "openai:m",
             "AICLI_BASE_URL": "http://127.0.0.1:9",
         },
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,
     )
