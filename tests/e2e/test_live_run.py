@@ -7,8 +7,10 @@ import pty
 import subprocess
 import termios
 import time
+from collections.abc import Callable
 from pathlib import Path
 
+import pyte
 import pytest
 
 from tests.e2e.process import BOUND, start
@@ -28,12 +30,17 @@ class OnTerminal:
         self.process = start(*args, server=server, env=env, stdin=slave, stdout=slave, stderr=slave)
         self.slave = slave
         self.seen = b""
+        self.screen = pyte.Screen(80, 24)
+        self.stream = pyte.ByteStream(self.screen)
 
-    def until(self, words: bytes) -> None:
+    def until(self, there: Callable[[str], bool]) -> None:
+        """Reads until a row of the screen is as asked."""
         end = time.monotonic() + BOUND
-        while words not in self.seen:
-            assert time.monotonic() < end and self.process.poll() is None, self.seen
-            self.seen += os.read(self.master, 65536)
+        while not any(map(there, self.screen.display)):
+            assert time.monotonic() < end and self.process.poll() is None, self.screen.display
+            data = os.read(self.master, 65536)
+            self.seen += data
+            self.stream.feed(data)
 
     def key(self, data: bytes) -> None:
         os.write(self.master, data)
@@ -77,7 +84,7 @@ def test_ctrl_c_stops_the_command_and_the_run() -> None:
     mark = f"62.{os.getpid()}"
     with ModelServer([[call("shell", command=f"echo is-up; sleep {mark}")], "never"]) as server:
         run = OnTerminal("agent", "run", "general", "sleep", "--yolo", server=server)
-        run.until(b"      \x1b[2mis-up")
+        run.until(lambda row: row.strip() == "is-up")
         run.key(b"\x03")
         assert run.end() == 130
     assert alive(mark) == [] and "⊘" in run.seen.decode()
@@ -87,7 +94,7 @@ def test_ctrl_c_stops_the_command_and_the_run() -> None:
 def test_a_yes_lets_the_file_be_written(isolated: Path) -> None:
     with ModelServer([[call("write_file", path="新.txt", content="x\n")], "written"]) as server:
         run = OnTerminal("agent", "run", "general", "write", server=server)
-        run.until(b"once")
+        run.until(lambda row: "once" in row)
         assert not (isolated / "新.txt").exists()
         run.key(b"y")
         assert run.end() == 0

@@ -35,7 +35,7 @@ def test_the_main_job_over_both_wires(isolated: Path) -> None:
         assert "hello.py" in json.dumps(first[-1]) and second[-1]["role"] == "tool"
         assert "hello" in second[-1]["content"], second[-1]
         lines = ran.err.splitlines()
-        assert [line[:4] for line in lines] == ["ok  ", "ok  ", "----", "2 ca"], ran.err
+        assert [line[:4] for line in lines] == ["ok  ", "ok  ", "----", "fini"], ran.err
         assert not set(ran.err) & set("\x1b\r\b")
         (isolated / "hello.py").unlink()
 
