@@ -258,9 +258,9 @@ class Workspace:
             os.fsencode(path)
         except UnicodeEncodeError as e:
             name = path.encode("ascii", "backslashreplace").decode()
-            raise WorkspaceError(
-                f"No file name can hold the character U+{ord(path[e.start]):04X}.", path=name
-            ) from None
+            where = "" if "\ud800" <= path[e.start] <= "\udfff" else " in this locale, which is not UTF-8"
+            said = f"No file name can hold the character U+{ord(path[e.start]):04X}{where}."
+            raise WorkspaceError(said, path=name) from None
         given = path.strip() and path
         if given.startswith("~") and not os.path.lexists(os.path.join(self.root, given.split("/")[0])):
             given = os.path.expanduser(given)
