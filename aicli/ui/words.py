@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from aicli.ui import translate
@@ -18,7 +18,7 @@ _OPEN = "$ (network on) "
 @lru_cache(maxsize=4)
 def catalogue(language: str) -> Mapping[str, str]:
     """Every message of one language by "section.name"."""
-    data = tomllib.loads(files("aicli.ui").joinpath("words", f"{language}.toml").read_text("utf-8"))
+    data = tomllib.loads((Path(__file__).parent / "words" / f"{language}.toml").read_text("utf-8"))
     return {f"{section}.{name}": text for section, entries in data.items() for name, text in entries.items()}
 
 
