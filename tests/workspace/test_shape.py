@@ -65,7 +65,7 @@ times = ["", "", "", "*", "+", "?", "{2}", "{0}", "{0,1}", "{,2}", "*?", "+?", "
 tokens = st.one_of(st.tuples(st.sampled_from(atoms), st.sampled_from(times)).map("".join), st.sampled_from(places))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     st.lists(tokens, max_size=5).map("".join),
     st.lists(
