@@ -238,6 +238,7 @@ def test_what_the_task_wants_changed_is_changed_before_it_is_run_or_answered() -
     for again in (
         doubts.unfinished(half, body),
         doubts.again(half, body, "shell", {"command": "python3 report.py"}),
+        doubts.again(half, body, "write_file", {"path": "report.py", "content": "print(amount)"}),
     ):
         assert again is not None
         assert steps_of(again["grammar"]) == {"edit"} and '::= "total = 42"\n' in again["grammar"]

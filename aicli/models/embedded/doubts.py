@@ -35,7 +35,8 @@ _DATA = (".csv", ".tsv", ".log", ".txt", ".jsonl")
 def again(request: ModelRequest, body: JsonObject, name: str, args: JsonObject) -> JsonObject | None:
     """What the engine is asked once more instead of taking this call; None when the call stands."""
     if repeated(request, name, args):
-        return {**body, "grammar": step_grammar(request, after=name, path=str(args.get("path", "")))}
+        other = {**body, "grammar": step_grammar(request, after=name, path=str(args.get("path", "")))}
+        return unfinished(request, body) or other
     held = doubt(request, name, args)
     if held:
         return _with(request, body, step_text(name, args), held)
