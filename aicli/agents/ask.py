@@ -19,7 +19,7 @@ from aicli.content.events import (
     RetryScheduled,
 )
 from aicli.content.messages import Message
-from aicli.content.parts import FunctionCallPart
+from aicli.content.parts import FunctionCallPart, TextPart
 from aicli.content.request import FinishReason, ModelRequest
 from aicli.content.stream import Assembler, Finished
 from aicli.errors import (
@@ -58,6 +58,8 @@ class Asker:
     emit: Emit
     budget: Budget
     role: str = "fast"
+    broken_off: MessageAdded | None = None
+    """What had been said of a reply that a cancellation broke off: text alone, for the history."""
     _heard: bool = False
 
     @property
@@ -105,6 +107,9 @@ class Asker:
                         self.emit(ModelDelta(event))
         except TimeoutError:
             raise wall_time_reached(self.budget.root.limits.max_wall_time or 0) from None
+        except asyncio.CancelledError:
+            self.broken_off = _broken_off(assembler, model.info.id, time.monotonic() - begin)
+            raise
         finish = assembler.finish
         if finish is None:
             raise StreamCut(f"the reply of {model.info.id} ended without its end mark")
@@ -140,6 +145,14 @@ class Asker:
             if call.id in found:
                 self.emit(CallRecovered(dialect=found[call.id], call_id=call.id, name=call.name))
         return found
+
+
+def _broken_off(assembler: Assembler, model: str, seconds: float) -> MessageAdded | None:
+    text = assembler.message().text
+    if not text.strip():
+        return None
+    message = Message(role="model", parts=(TextPart(text=text),))
+    return MessageAdded(message=message, model=model, finish=FinishReason.ABORTED, seconds=seconds)
 
 
 def _failure(message: Message, finish: Finished, model: str) -> ModelError | None:

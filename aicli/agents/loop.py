@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import field
@@ -46,6 +47,12 @@ class Conversation:
         self.history.append(message)
         self.emit(MessageAdded(message=message))
 
+    def keep(self, said: MessageAdded | None) -> None:
+        """What the person stopped stays in the history as far as it came: they may say "go on"."""
+        if said is not None:
+            self.history.append(said.message)
+            self.emit(said)
+
     def take_queued(self) -> bool:
         messages = self.queued()
         for message in messages:
@@ -61,7 +68,11 @@ async def run_loop(asker: Asker, executor: Executor, talk: Conversation) -> Mess
     repeats = Repeats()
     for n in talk.budget.turns():
         talk.emit(TurnStarted(n=n))
-        reply = await _next_reply(asker, talk)
+        try:
+            reply = await _next_reply(asker, talk)
+        except asyncio.CancelledError:
+            talk.keep(asker.broken_off)
+            raise
         talk.history.append(reply.message)
         talk.emit(reply.event)
         if reply.note:

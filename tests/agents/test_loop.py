@@ -15,6 +15,7 @@ from aicli.content.events import (
     AgentEvent,
     HistoryCut,
     MessageAdded,
+    ModelDelta,
     Outcome,
     RetryScheduled,
     RunFinished,
@@ -314,6 +315,25 @@ def test_cancel_answers_every_call_and_says_so() -> None:
     assert len(agent.history[-1].responses) == 2 and not open_calls(agent.history)
     assert isinstance(events[-1], RunFinished)
     assert [e.outcome for e in events if isinstance(e, ToolFinished)] == [Outcome.CANCELLED]
+
+
+def test_what_was_said_before_a_stop_stays_in_the_history() -> None:
+    async def main() -> tuple[Agent, ScriptedModel]:
+        model = ScriptedModel([[think("hm"), TextDelta("One. Two. "), call("cut"), 60.0], "Three."])
+        agent = Agent(model=model)
+
+        def stop(event: AgentEvent) -> None:
+            if isinstance(event, ModelDelta) and isinstance(event.event, CallDelta):
+                agent.cancel()
+
+        await agent.run("count", on_event=stop)
+        await agent.run("go on")
+        return agent, model
+
+    agent, model = asyncio.run(asyncio.wait_for(main(), 10))
+    assert [m.role for m in agent.history] == ["user", "model", "user", "model"]
+    assert agent.history[1].text == "One. Two. " and not open_calls(agent.history)
+    assert model.requests[1].messages == tuple(agent.history[:3])
 
 
 def test_closing_a_stream_early_cancels_the_run() -> None:
