@@ -94,7 +94,7 @@ ERRORS = [
     (["undo"], 1, "这里没有可撤回的内容"),
     (["plan", "show", "zz"], 2, "没有计划 'zz'"),
     (["tools", "zz"], 2, "没有工具 'zz'"),
-    (["agent", "show", "zz"], 2, "没有名为 'zz' 的代理"),
+    (["agent", "show", "zz"], 2, "没有名为 'zz' 的智能体"),
     (["completion", "zz"], 2, "没有 'zz' 的补全"),
     (["eval", "."], 2, "中没有 task.toml"),
     (["models", "pull", "zz"], 2, "只能下载内置模型，不能下载 'zz'"),
@@ -144,7 +144,7 @@ def test_errors_of_the_settings_name_their_line(here: Here, isolated: Path) -> N
         (["agent", "list"], ["完成整个任务"]),
         (["tools"], ["以文本抓取公开网页", "也叫"]),
         (["config", "show"], ["设置文件夹", "未设置  (默认)"]),
-        (["config", "explain", "ui.bell"], ["代理等待而你在看别处时的提示方式", "现在", "变量"]),
+        (["config", "explain", "ui.bell"], ["智能体等待而你在看别处时的提示方式", "现在", "变量"]),
         (["permissions", "list"], ["没有规则：由模式决定"]),
         (["permissions", "test"], ["0 条规则可以读懂"]),
         (["permissions", "explain", "curl x; ls"], ["它会执行命令", "由最严格的部分决定"]),
@@ -203,7 +203,7 @@ def test_what_a_run_left_is_told_in_chinese(here: Here) -> None:
     listed = here("sessions", "list", env=ZH).text
     assert re.search(r"刚刚 +2 轮  写", listed), listed
     shown = here("sessions", "show", listed.split()[0], env=ZH).text
-    assert "## 你\n" in shown and "## 代理\n" in shown and "· 2 轮" in shown and "会话 " in shown
+    assert "## 你\n" in shown and "## 智能体\n" in shown and "· 2 轮" in shown and "会话 " in shown
     assert re.search(r"第 1 轮\n    新建  一.txt", here("undo", "--list", env=ZH).text)
     assert here("undo", env=ZH).text == "已撤回 1 轮，恢复 1 个文件：\n  一.txt\n"
     assert "(已撤回)" in here("undo", "--list", env=ZH).text
