@@ -174,8 +174,9 @@ class ChatScreen:
 
     def _refresh(self) -> None:
         if not self.editor.searching and "@" in self.editor.text:
+            first = not self.editor.candidates
             self.editor.refresh()
-            self.stage.frames.changed()
+            self.stage.frames.changed(at_once=first)
 
     def _to_draft(self, text: str) -> None:
         self.editor.key(Key("char", text))

@@ -6,7 +6,9 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from heapq import nsmallest
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -129,21 +131,24 @@ class FileIndex:
     def _search(self) -> None:
         while not self._stopped:
             text, looked_at = self._asked, len(self.paths)
-            self._answer = (text, looked_at, self.find(text))
+            self._answer = (text, looked_at, self.find(text, lambda: time.sleep(REST_FOR)))
             with self._lock:
                 if self._asked == text:
                     self._searching = False
                     break
         self.grown()
 
-    def find(self, text: str) -> list[str]:
-        """Best first: name begins with it, path holds it, its letters in order. Blocks while it looks at every path."""
+    def find(self, text: str, rest: Callable[[], None] = lambda: None) -> list[str]:
+        """Best first: name begins with it, path holds it, its letters in order. Blocks while it looks at every path.
+
+        `rest` is called now and then.
+        """
         wanted = text.casefold()
         if not wanted:
             return self.paths[:MOST_FOUND]
         ranked: list[tuple[int, int, str]] = []
         close = 0
-        for path, folded in zip(self.paths, self._folded, strict=False):
+        for path, folded in self._pairs(rest):
             if wanted not in folded:
                 continue
             name = folded.rstrip("/").rpartition("/")[2]
@@ -154,9 +159,16 @@ class FileIndex:
                 break
         if not ranked:
             letters = re.compile("".join(f"[^{re.escape(c)}]*{re.escape(c)}" for c in wanted))
-            pairs = zip(self.paths[:50_000], self._folded, strict=False)
+            pairs = islice(self._pairs(rest), 50_000)
             ranked = [(3, len(path), path) for path, folded in pairs if letters.match(folded)]
-        return [path for _, _, path in sorted(ranked)[:MOST_FOUND]]
+        return [path for _, _, path in nsmallest(MOST_FOUND, ranked)]
+
+    def _pairs(self, rest: Callable[[], None]) -> Iterator[tuple[str, str]]:
+        """Paths, and how they are compared."""
+        paths, folded = self.paths, self._folded
+        for at in range(0, len(paths), AT_ONCE):
+            rest()
+            yield from zip(paths[at : at + AT_ONCE], folded[at : at + AT_ONCE], strict=False)
 
 
 class ChatCompleter:
