@@ -69,6 +69,9 @@ class Tty:
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def resize(self, columns: int, rows: int) -> None:
+        """As a terminal does it: between two frames, never within one."""
+        while self.raw.rfind(b"\x1b[?2026h") > self.raw.rfind(b"\x1b[?2026l") and self.pump(0.5):
+            pass
         self.columns, self.rows = columns, rows
         self._lose_rows(rows)
         self.screen.resize(rows, columns)
