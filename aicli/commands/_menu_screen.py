@@ -12,7 +12,7 @@ from aicli import __version__, paths
 from aicli.clean import sanitise
 from aicli.late import dataclass
 from aicli.ui import amounts
-from aicli.ui.cells import Line, cut, cut_middle, cut_text, pad_right, sides, width, wrap
+from aicli.ui.cells import Line, cut, cut_middle, cut_text, pad_right, sides, width
 from aicli.ui.chat_screen import Calls, ChatScreen
 from aicli.ui.interrupts import Interrupts
 from aicli.ui.keys import Key
@@ -302,9 +302,13 @@ def _described(folder: Folder, words: Words) -> Folder:
 
 def _unbroken(keys: str, columns: int) -> list[Line]:
     """Wrapped between the entries only."""
-    tied = "   ".join(entry.replace(" ", "\u00a0") for entry in keys.split("   "))
-    lines = wrap(((tied, DIM),), columns, first=(("  ", ""),), rest=(("  ", ""),))
-    return [tuple((text.replace("\u00a0", " "), style) for text, style in line) for line in lines]
+    rows: list[str] = []
+    for entry in keys.split("   "):
+        if rows and width(rows[-1]) + 3 + width(entry) <= columns:
+            rows[-1] += f"   {entry}"
+        else:
+            rows.append(f"  {entry}")
+    return [((row, DIM),) for row in rows]
 
 
 def _home(path: Path) -> str:
