@@ -70,7 +70,7 @@ class Tty:
 
     def resize(self, columns: int, rows: int) -> None:
         """As a terminal does it: between two frames, never within one."""
-        while self.raw.rfind(b"\x1b[?2026h") > self.raw.rfind(b"\x1b[?2026l") and self.pump(0.5):
+        while self._within_frame and self.pump(0.5):
             pass
         self.columns, self.rows = columns, rows
         self._lose_rows(rows)
@@ -91,6 +91,10 @@ class Tty:
                 screen.buffer.pop(y, None)
             screen.lines = rows
             screen.set_margins()
+
+    @property
+    def _within_frame(self) -> bool:
+        return self.raw.rfind(b"\x1b[?2026h") > self.raw.rfind(b"\x1b[?2026l")
 
     def send(self, text: str) -> None:
         os.write(self.fd, text.encode())
@@ -120,12 +124,18 @@ class Tty:
         return self.exit_code is None
 
     def until(self, what: str | Callable[[], bool], seconds: float = 20.0) -> None:
-        """Reads until the text is on the screen, or has passed over it since (or the condition holds)."""
+        """Reads until the text is on the screen, or has passed over it since (or the condition holds).
+
+        Half a frame is not on the screen yet.
+        """
         passed = len(self.screen.history.top)
         test = (lambda: what in self.text or what in self._passed(passed)) if isinstance(what, str) else what
         end = time.monotonic() + seconds
-        while not test():
-            if time.monotonic() > end or not (self.pump(0.05) or test()):
+        while self._within_frame or not test():
+            is_open = self.pump(0.05)
+            if not is_open and test():
+                return
+            if time.monotonic() > end or not is_open:
                 raise AssertionError(f"never came: {what!r}\n{self.text}\nraw end: {self.raw[-600:]!r}")
 
     def gather(self, what: bytes, seconds: float = 60.0) -> None:
