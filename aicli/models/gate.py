@@ -55,6 +55,10 @@ class Gate:
         self._passed.append(body)
         return [TextDelta(body)]
 
+    def waiting(self) -> str:
+        """Text that waits for what follows it; "" once something looks like a call."""
+        return "" if self._parser is not None else self._space + self._rest
+
     def close(self, finish: str = "stop") -> list[StreamEvent]:
         """The events that waited for the end."""
         if self._parser is not None:

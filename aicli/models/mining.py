@@ -37,6 +37,10 @@ class Miner:
         self._parser = Gate(self._tools)
         return out
 
+    def waiting(self) -> str:
+        """Plain text that is still held back: what a reply that is broken off here ends with."""
+        return self._parser.waiting()
+
     def _sift(self, events: list[StreamEvent]) -> list[StreamEvent]:
         out: list[StreamEvent] = []
         for event in events:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from aicli.content.events import RetryScheduled
 from aicli.content.request import ModelRequest
-from aicli.content.stream import StreamEvent
+from aicli.content.stream import StreamEvent, TextDelta
 from aicli.errors import ConnectFailed, EmptyReply, MalformedReply, ModelError, NetworkFailed
 from aicli.models.base import ModelInfo
 from aicli.models.faults import Asked
@@ -38,6 +38,10 @@ class Decoder(Protocol):
 
     def text(self, chunk: str) -> Iterable[StreamEvent]:
         """The same as to feed the values that `chunk` is made of."""
+        ...
+
+    def waiting(self) -> str:
+        """Text that is held back until more of the reply is here."""
         ...
 
     def close(self) -> Iterable[StreamEvent]:
@@ -82,6 +86,7 @@ class WireModel:
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
         """One reply, ending with Finished. Raises ModelError; closing the iterator cancels the request."""
         attempt, again = 0, 1
+        decoder: Decoder | None = None
         await self._learn_window()
         while True:
             started = False
@@ -97,6 +102,10 @@ class WireModel:
                     yield event
                 self._replies += 1
                 return
+            except asyncio.CancelledError:
+                if decoder is not None and (rest := decoder.waiting()):
+                    yield TextDelta(rest)  # whoever stops a reply keeps every word of it
+                raise
             except (MalformedReply, EmptyReply):
                 if started or again == 0:
                     raise

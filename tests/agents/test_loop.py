@@ -29,6 +29,8 @@ from aicli.content.request import FinishReason, Usage
 from aicli.content.stream import CallDelta, Finished, TextDelta
 from aicli.errors import BadRequest, ConnectFailed, EmptyReply, StreamCut
 from aicli.models.scripted import ScriptedModel, call, think
+from aicli.testing import ModelServer
+from aicli.testing.steps import hang, text
 from aicli.tools.base import ToolFailed, tool
 from aicli.tools.executor import RESULT_LIMIT
 
@@ -384,3 +386,25 @@ def test_usage_is_added_up_and_two_agents_share_nothing() -> None:
     second, _, _ = run(["b"])
     assert result(first).usage.total == 10
     assert first.history != second.history and first.state is not second.state
+
+
+@pytest.mark.parametrize("provider", ("ollama", "openai", "responses", "anthropic", "gemini"))
+def test_a_stop_loses_no_word_that_could_have_begun_a_call(provider: str) -> None:
+    @tool
+    def particular() -> str:
+        """A name that begins like a word."""
+        return ""
+
+    async def main(server: ModelServer) -> Agent:
+        agent = Agent(model=server.model(provider), tools=[particular])
+
+        def stop(event: AgentEvent) -> None:
+            if isinstance(event, ModelDelta) and isinstance(event.event, TextDelta):
+                agent.cancel()
+
+        await agent.run("go", on_event=stop)
+        return agent
+
+    with ModelServer([[text("It is part"), hang()]]) as server:
+        agent = asyncio.run(asyncio.wait_for(main(server), 20))
+    assert [m.text for m in agent.history] == ["go", "It is part"]

@@ -206,6 +206,9 @@ class Decode:
                 return self._whole(value)
         return ()
 
+    def waiting(self) -> str:
+        return self._miner.waiting()
+
     def plain(self, value: Any) -> str:
         """The text of an event that is nothing but text, else ""."""
         if value.__class__ is not dict or value.get("type") != "content_block_delta":

@@ -165,6 +165,9 @@ class Decode:
             out.extend(self._part(part))
         return out
 
+    def waiting(self) -> str:
+        return self._miner.waiting()
+
     def plain(self, value: Any) -> str:
         """Nothing here is text alone: each response may end the reply, and its pieces are large anyway."""
         return ""

@@ -122,6 +122,9 @@ class Decode:
             out += [self._call(c) for c in calls]
         return out
 
+    def waiting(self) -> str:
+        return self._miner.waiting()
+
     def plain(self, value: Any) -> str:
         """The text of a line that is nothing but text, else ""."""
         if value.__class__ is not dict or value.get("done") or "error" in value:

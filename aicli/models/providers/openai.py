@@ -134,6 +134,9 @@ class Decode:
         self._spoke = self._spoke or bool(events)
         return events
 
+    def waiting(self) -> str:
+        return self._miner.waiting()
+
     def plain(self, value: Any) -> str:
         """The text of a chunk that is nothing but text, else ""."""
         if value.__class__ is not dict or len(value) > 8 or "error" in value or value.get("usage"):

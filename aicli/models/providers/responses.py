@@ -138,6 +138,9 @@ class Decode:
             return self._unstreamed(value)
         return ()
 
+    def waiting(self) -> str:
+        return self._miner.waiting()
+
     def plain(self, value: Any) -> str:
         """The text of an event that is nothing but text, else ""."""
         is_text = value.__class__ is dict and value.get("type") == "response.output_text.delta"
