@@ -10,12 +10,12 @@ from aicli.content.results import CommandDisplay, DiffDisplay, TextDisplay
 from aicli.tools.host import Approval, ApprovalRequest
 from aicli.ui.buffer import Buffer
 from aicli.ui.calls import split_title
-from aicli.ui.cells import Line, cut, cut_middle, hard_wrap, sides, width
+from aicli.ui.cells import Line, cut, cut_middle, sides, width
 from aicli.ui.display import diff_lines, short_path
 from aicli.ui.hunks import keep_only
 from aicli.ui.keys import Key
 from aicli.ui.lone import STILL, LoneKey, laid
-from aicli.ui.pending import Pending, text_lines, visible
+from aicli.ui.pending import Pending, text_lines
 from aicli.ui.theme import ASKS, BOLD, DIM, STYLE_OF, YELLOW
 from aicli.ui.words import Words
 
@@ -274,13 +274,7 @@ class ApprovalPanel:
 
     def _body(self, pending: Pending, columns: int) -> list[Line]:
         if self.mode == "hunk" and len(self.kept) < len(pending.hunks):
-            hunk = pending.hunks[len(self.kept)]
-            rows = [("− ", r, "31") for r in hunk.old] + [("+ ", r, "32") for r in hunk.new]
-            return [
-                ((f"   {'  ' if i else mark}", style), *part)
-                for mark, row, style in rows
-                for i, part in enumerate(hard_wrap(visible(row.rstrip("\n")), columns - 5, style))
-            ]
+            return diff_lines(pending.hunks[len(self.kept)].diff, columns, " ")
         request = pending.request
         if pending.command is not None:
             return text_lines(pending.command, columns)
