@@ -17,6 +17,7 @@ _NAMES = (
     (re.compile(r"\b20\d{6}-\d{6}\b"), "20300101-000000"),
     (re.compile(r"\b[0-9a-f]{16}\b"), "0000abcd0000abcd"),
     (re.compile(r"\b(?!\d{8}-)[0-9a-f]{8}\b"), "0000abcd"),
+    (re.compile(r"^(  (?:instructions|together|指令|合计) +)[\d,]+"), r"\g<1>N"),  # tokens: the folder's path counts
 )
 _SPINNER = re.compile("[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 
@@ -58,7 +59,7 @@ def test_a_command_that_fails_for_want_of_it_is_told_how_to_ask(state: RunState)
 
 def test_a_real_program_says_what_is_recognised(state: RunState) -> None:
     script = "import urllib.request as u; u.urlopen('http://example.org')"
-    assert "network=true" in call(shell, state, command=f'"{sys.executable}" -c "{script}"').text
+    assert "network=true" in call(shell, state, command=f'"{os.path.realpath(sys.executable)}" -c "{script}"').text
 
 
 def test_offline_keeps_it_closed(state: RunState) -> None:
