@@ -6,6 +6,7 @@ Run by `make demo` after the installation, with the standard library alone. Ends
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -49,10 +50,10 @@ def main() -> int:
         return fail("the embedded model's file can't be had here, so there is nothing to show. See the lines above.")
     shutil.rmtree(SCRATCH, ignore_errors=True)
     SCRATCH.mkdir()
-    say(f'aicli agent run general "{TASK}"')
+    task = ["agent", "run", "general", TASK, "-C", str(SCRATCH), "-m", MODEL, "--permission-mode", "bypass"]
+    say(shlex.join(["aicli", *task]))
     begin = time.monotonic()
-    run = [*command, "agent", "run", "general", TASK, "-C", str(SCRATCH), "-m", MODEL, "--permission-mode", "bypass"]
-    code = subprocess.run(run).returncode
+    code = subprocess.run([*command, *task]).returncode
     file = SCRATCH / "hello.py"
     if code:
         return fail(f"the run ended with exit code {code}")

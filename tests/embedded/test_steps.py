@@ -327,6 +327,31 @@ def test_an_answer_after_a_failure_begins_with_it() -> None:
     assert guidance.admission(asked("which?", *exchange("grep", "No match", pattern="x"))) == []
 
 
+DENIED = "not permitted: it changes a file; nobody is there to approve it"
+
+
+def test_an_answer_after_a_refusal_says_what_was_not_done_and_nothing_else() -> None:
+    refused = exchange("write_file", DENIED, error=True, path="hello.py", content="print()")
+    grammar = guidance.step_grammar(asked("create hello.py, then run it", *refused))
+    said = f"hello.py was not written: {DENIED}."
+    assert f"{literal(json.dumps(said))}\n" in grammar, grammar
+    chinese = guidance.step_grammar(asked("新建 hello.py 并运行", *refused))
+    assert "hello.py 没有写入：not permitted" in chinese
+    stopped = exchange("shell", "cancelled", error=True, command="python3 a.py")
+    assert "`python3 a.py` was not run: cancelled." in guidance.step_grammar(asked("run a.py", *stopped))
+
+
+def test_what_was_done_beside_a_refusal_may_be_told_after_it() -> None:
+    refused = exchange("write_file", DENIED, error=True, path="a.txt", content="1")
+    ran = exchange("shell", "3\nexit code 0", command="wc -l b.txt")
+    assert guidance.admission(asked("count, write a.txt", *refused, *ran)) == [f"a.txt was not written: {DENIED}.\n"]
+    assert guidance.admission(asked("count, write a.txt", *ran, *refused)) == [f"a.txt was not written: {DENIED}.\n"]
+    written = exchange("write_file", "Created a.txt: 1 line, 1 byte.", path="a.txt", content="1")
+    assert guidance.admission(asked("write a.txt", *refused, *written)) == []
+    earlier = asked("write a.txt", *refused, Message.user("what is two plus two?"))
+    assert guidance.admission(earlier) == []
+
+
 def test_a_repeated_call_is_noticed_unless_something_changed_between() -> None:
     look = exchange("grep", "no match", pattern="x")
     assert doubts.repeated(asked("t", *look), "grep", {"pattern": "x"})

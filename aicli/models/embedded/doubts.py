@@ -7,16 +7,14 @@ from aicli.content.request import ModelRequest
 from aicli.late import regex
 from aicli.models.embedded.contents import may_change, seen
 from aicli.models.embedded.guidance import (
-    READ_ONLY,
     RUNS,
-    WRITES,
     change_grammar,
     known_paths,
     named_files,
     place,
     step_grammar,
 )
-from aicli.models.embedded.steps import ENOUGH, Chat, shortened, step_text, task_of, task_text
+from aicli.models.embedded.steps import ENOUGH, READ_ONLY, WRITES, Chat, shortened, step_text, task_of, task_text
 
 _CHANGES = regex(
     r"(?i)\b(change|rename|replace|fix|correct|set|update|edit|modify|make|move|add|remove|delete|import|must|should)\b"

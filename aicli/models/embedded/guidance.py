@@ -12,6 +12,8 @@ from aicli.models.embedded.grammar import Grammar
 from aicli.models.embedded.steps import (
     ANSWER,
     COMPACT,
+    READ_ONLY,
+    WRITES,
     ended_badly,
     found_nothing,
     has_failed,
@@ -20,6 +22,7 @@ from aicli.models.embedded.steps import (
     task_of,
     task_text,
 )
+from aicli.models.embedded.undone import undone
 
 MOST_ENUMERATED = 150
 MOST_EDITABLE = 4
@@ -32,8 +35,6 @@ _GAP = re.compile(r"<[^<>\n]*>")
 _COUNTS = re.compile(r"\b(awk|python3? +-c)\b")
 RUNS = re.compile(r"\s*(python3?|node|sh|bash|pytest|ruby|perl)\b")
 _WIDE = re.compile(r"[\u4e00-\u9fff]")
-WRITES = frozenset({"edit", "write_file"})
-READ_ONLY = frozenset({"ls", "read_file", "grep", "glob", "read_many_files"})
 
 
 def step_grammar(request: ModelRequest, *, after: str = "", path: str = "") -> str:
@@ -64,7 +65,10 @@ def step_grammar(request: ModelRequest, *, after: str = "", path: str = "") -> s
         request.tool_choice in ("auto", "none") and (free or (after and after not in READ_ONLY and not elsewhere))
     ):
         rule = grammar.schema(request.output_schema) if request.output_schema is not None else "string"
-        if rule == "string" and (pieces := form(request) or admission(request)):
+        said, done = undone(request)
+        if rule == "string" and said and not done and not form(request):
+            rule = grammar.choice(["\n".join(said)])
+        elif rule == "string" and (pieces := form(request) or admission(request)):
             rule = grammar.form(pieces)
         grammar.step(ANSWER, [("text", rule, True)])
     return grammar.text()
@@ -93,7 +97,10 @@ def form(request: ModelRequest) -> list[str]:
 
 
 def admission(request: ModelRequest) -> list[str]:
-    """How the answer has to begin where the last thing done has failed; [] where it has not."""
+    """How the answer has to begin where something was refused, or the last thing done has failed; [] where it was not."""
+    said, _ = undone(request)
+    if said:
+        return ["\n".join(said) + "\n"]
     current = task_of(request.messages)
     task = request.messages[current:]
     last = next((r for m in reversed(task) for r in reversed(m.responses)), None)

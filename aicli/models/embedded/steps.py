@@ -24,6 +24,8 @@ COMPACT = {
     "edit": ("path", "old_string", "new_string"),
     "shell": ("command",),
 }
+WRITES = frozenset({"edit", "write_file"})
+READ_ONLY = frozenset({"ls", "read_file", "grep", "glob", "read_many_files"})
 MOST_OTHERS = 3
 MOST_LISTED = 60
 RESULT_CHARS = 2_400
