@@ -7,9 +7,10 @@ import platform
 import struct
 from collections.abc import Mapping, Sequence
 
-_LOAD, _EQUAL, _GREATER, _SET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_LOAD, _EQUAL, _GREATER, _SET, _RETURN, _AND = 0x20, 0x15, 0x35, 0x45, 0x06, 0x54
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
-_AF_INET, _AF_INET6 = 2, 10
+_AF_UNIX, _AF_INET, _AF_INET6 = 1, 2, 10
+_SOCK_STREAM, _SOCK_SEQPACKET, _SOCK_TYPES = 1, 5, 0xF
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 _NEW_USER = 0x10000000
 _X32 = 0x40000000
@@ -88,8 +89,8 @@ _NUMBERS: Mapping[str, Mapping[str, int]] = {
         "quotactl": 60,
     },
 }
-_SPECIAL = {"x86_64": (41, 56, 435, 16), "aarch64": (198, 220, 435, 29)}
-"""socket, clone, clone3, ioctl"""
+_SPECIAL = {"x86_64": (41, 53, 56, 435, 16), "aarch64": (198, 199, 220, 435, 29)}
+"""socket, socketpair, clone, clone3, ioctl"""
 
 
 def machine() -> str:
@@ -102,12 +103,13 @@ def filter_bytes(arch: str = "", *, sockets: bool = True, also: Sequence[int] = 
     """The program as struct sock_filter[]; b"" for an unknown machine.
 
     Denied: sockets other than IPv4 and IPv6 (all of them without `sockets`), new user namespaces, mounts, tracing,
-    io_uring, keys, kernel modules, typing into the terminal; `also` names more numbers. socketpair stays.
+    io_uring, keys, kernel modules, typing into the terminal; `also` names more numbers. Of socketpair the connected kinds
+    stay: a datagram end could send to any UNIX datagram socket of the host.
     """
     arch = arch or machine()
     if not arch:
         return b""
-    socket, clone, clone3, ioctl = _SPECIAL[arch]
+    socket, pair, clone, clone3, ioctl = _SPECIAL[arch]
     deny, allow, absent = _ERRNO | errno.EPERM, _ALLOW, _ERRNO | errno.ENOSYS
     code: list[bytes] = [
         _step(_LOAD, _ARCH),
@@ -129,6 +131,10 @@ def filter_bytes(arch: str = "", *, sockets: bool = True, also: Sequence[int] = 
         _step(_RETURN, deny),
         _step(_RETURN, allow),
     ]
+    code += [_step(_EQUAL, pair, 0, 9), _step(_LOAD, _ARGUMENTS), _step(_EQUAL, _AF_UNIX, 1, 0), _step(_RETURN, deny)]
+    code += [_step(_LOAD, _ARGUMENTS + 8), _step(_AND, _SOCK_TYPES)]
+    code += [_step(_EQUAL, _SOCK_STREAM, 2, 0), _step(_EQUAL, _SOCK_SEQPACKET, 1, 0), _step(_RETURN, deny)]
+    code += [_step(_RETURN, allow)]
     if sockets:
         code += [_step(_EQUAL, socket, 0, 4), _step(_LOAD, _ARGUMENTS)]
         code += [_step(_EQUAL, _AF_INET, 2, 0), _step(_EQUAL, _AF_INET6, 1, 0), _step(_RETURN, deny)]

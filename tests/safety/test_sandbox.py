@@ -3,7 +3,9 @@ from __future__ import annotations
 import os
 import platform
 import resource
+import socket
 import statistics
+import struct
 import subprocess
 import sys
 import time
@@ -314,6 +316,84 @@ def test_the_filter_is_well_formed(arch: str, sockets: bool) -> None:
     assert int.from_bytes(code[-8:-6], "little") == 6, "it ends with a return"
     if arch == {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine()):
         assert filter_bytes() == filter_bytes(arch)
+
+
+def _answer(code: bytes, arch: int, number: int, *arguments: int) -> int:
+    """What the kernel would return for one call: the program, carried out by hand."""
+    data = struct.pack("IIQ6Q", number, arch, 0, *arguments, *(6 - len(arguments)) * [0])
+    at, value = 0, 0
+    while True:
+        operation, yes, no, operand = struct.unpack_from("HBBI", code, at * 8)
+        at += 1
+        match operation:
+            case 0x20:
+                value = int.from_bytes(data[operand : operand + 4], "little")
+            case 0x54:
+                value &= operand
+            case 0x06:
+                return int(operand)
+            case _:
+                true = {0x15: value == operand, 0x35: value >= operand, 0x45: bool(value & operand)}[operation]
+                at += yes if true else no
+
+
+@pytest.mark.parametrize("sockets", [True, False])
+@pytest.mark.parametrize(
+    ("arch", "audit", "pair", "socket_number", "unshare", "read"),
+    [("x86_64", 0xC000003E, 53, 41, 272, 0), ("aarch64", 0xC00000B7, 199, 198, 97, 63)],
+)
+def test_the_filter_lets_only_connected_pairs_pass(
+    arch: str, audit: int, pair: int, socket_number: int, unshare: int, read: int, sockets: bool
+) -> None:
+    code = filter_bytes(arch, sockets=sockets)
+    unix, flags = 1, 0o2000000 | 0o4000
+    passes = {kind for kind in range(16) if _answer(code, audit, pair, unix, kind | flags) == 0x7FFF0000}
+    assert passes == {1, 5}, "streams and sequenced packets"
+    assert all(_answer(code, audit, pair, family, 1) != 0x7FFF0000 for family in range(50) if family != unix)
+    assert (_answer(code, audit, socket_number, 2, 1) == 0x7FFF0000) is sockets
+    assert _answer(code, audit, socket_number, unix, 1) != 0x7FFF0000 != _answer(code, audit, unshare)
+    assert _answer(code, audit, read) == 0x7FFF0000
+
+
+PAIRS = """
+import socket, sys
+for kind in (socket.SOCK_DGRAM, socket.SOCK_RAW, socket.SOCK_STREAM, socket.SOCK_SEQPACKET):
+    try:
+        a, b = socket.socketpair(type=kind)
+    except PermissionError:
+        print("none")
+        continue
+    for address in sys.argv[1:]:
+        ways = lambda: a.sendto(b"on", address), lambda: a.sendmsg([b"on"], [], 0, address), lambda: a.connect(address)
+        for send in ways:
+            try:
+                send()
+            except OSError:
+                pass
+    a.sendall(b"in")
+    while (got := b.recv(2)) == b"on":  # sequenced packets go to the other end, whatever address they name
+        pass
+    print(got.decode())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a sandbox so far")
+@pytest.mark.parametrize("network", [False, True])
+def test_no_pair_reaches_a_datagram_socket_of_the_host(box: Sandbox, isolated: Path, network: bool) -> None:
+    abstract = f"\0aicli-test-{os.getpid()}"
+    with (
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as named,
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as bare,
+    ):
+        named.bind("d.sock")
+        bare.bind(abstract)
+        (isolated / "pairs.py").write_text(PAIRS.replace("sys.argv[1:]", f"('d.sock', {abstract!r})"))
+        done = run(box, isolated, "/usr/bin/python3 pairs.py", network=network)
+        assert done.stdout.split() == ["none", "none", "in", "in"], done
+        for host in (named, bare):
+            host.setblocking(False)
+            with pytest.raises(BlockingIOError):
+                host.recv(10)
 
 
 def test_descriptors_do_not_pile_up(box: Sandbox, isolated: Path) -> None:
