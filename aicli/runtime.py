@@ -17,14 +17,14 @@ from aicli.assembly import make_agent
 from aicli.clean import Redactor
 from aicli.content.events import RetryScheduled
 from aicli.content.kinds import PermissionMode
-from aicli.errors import TrustError, UsageError
+from aicli.errors import ConfigError, TrustError, UsageError
 from aicli.models.orchestrator import MultiModelOrchestrator
 from aicli.safety import sandbox as sandboxes
 from aicli.safety import trust
 from aicli.safety.confined import Sandbox
 from aicli.safety.denied import held_paths
 from aicli.safety.policy import Policy
-from aicli.safety.rules import RuleSet, parse_rules
+from aicli.safety.rules import RuleSet, parse_rule, parse_rules
 from aicli.safety.saved import saved_rules
 from aicli.safety.secrets import Keys, all_secrets
 from aicli.session import RunOptions, Session
@@ -67,6 +67,8 @@ async def build(loaded: Loaded, host: Host, options: RunOptions) -> Session:
     cwd = options.cwd.resolve()
     trusts = not options.bare and trusted(cwd, options.trust)
     workspace = Workspace(cwd, [d.resolve() for d in options.add_dirs])
+    tools = _tools(options, cwd, trusts)
+    rules = _rules(loaded, workspace, tools)
     keys = Keys(os.environ, user_urls=_user_urls(loaded), general=False)
     own = [settings.api_key.get_secret_value()] if settings.api_key else []
     redact = Redactor([*all_secrets(os.environ), *keys.known(), *own])
@@ -76,10 +78,9 @@ async def build(loaded: Loaded, host: Host, options: RunOptions) -> Session:
     session_id = log.session_id if log else options.session_id or (restored.id if restored else new_id())
     held = held_paths(settings.permissions.deny, workspace.root)
     box = sandboxes.detect(settings.sandbox.mode, workspace.root, settings.sandbox.read, options.add_dirs, held)
-    tools = _tools(options, cwd, trusts)
     policy = Policy(
         mode=_mode(loaded, host, restored, box),
-        rules=_rules(settings, workspace, tools),
+        rules=rules,
         workspace=workspace,
         headless=not host.present,
         sandbox_status=box.status,
@@ -206,10 +207,17 @@ def _agents(options: RunOptions, cwd: Path, trusts: bool) -> AgentRegistry:
     return AgentRegistry([*folders, paths.project_folder(cwd) / "agents"] if trusts else folders)
 
 
-def _rules(settings: Settings, workspace: Workspace, tools: ToolRegistry) -> RuleSet:
-    """Those of the settings, and what was allowed for good for this project. Raises ConfigError."""
-    said = settings.permissions
-    return parse_rules(said.deny, said.ask, (*said.allow, *saved_rules(workspace.root, tools.names)), known=tools.names)
+def _rules(loaded: Loaded, workspace: Workspace, tools: ToolRegistry) -> RuleSet:
+    """Those of flags and settings, and what was allowed for good for this project. Raises UsageError, ConfigError."""
+    known = tools.canonical
+    by_flag = next((layer.values for layer in loaded.layers if layer.name == "flags"), {})
+    try:
+        for rule in (rule for key in settings_load.RULES for rule in by_flag.get(key, ())):
+            parse_rule(rule, known)
+    except ConfigError as e:
+        raise UsageError(str(e), hint=e.hint) from None
+    said = loaded.settings.permissions
+    return parse_rules(said.deny, said.ask, (*said.allow, *saved_rules(workspace.root, known)), known=known)
 
 
 def _mode(loaded: Loaded, host: Host, restored: Restored | None, sandbox: Sandbox) -> PermissionMode:

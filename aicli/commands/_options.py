@@ -231,17 +231,25 @@ def seconds(text: str) -> float | None:
     return hours * 3600 + minutes * 60 + rest
 
 
+_QUOTING = ("shell", "bash", "network", "run_shell_command", "execute_command")
+"""Rules in which a quoted bracket is text."""
+
+
 def rules(given: list[str] | None) -> list[str]:
-    """Rules separated by commas or blanks that stand outside of brackets."""
+    """Rules separated by commas or blanks that stand outside of brackets; what is left open reaches to the end."""
     found: list[str] = []
     for text in given or ():
-        depth, start = 0, 0
-        for at, char in enumerate(text + ","):
-            depth += (char == "(") - (char == ")")
-            if char in ", " and depth <= 0:
-                found.append(text[start:at].strip())
+        depth, start, quote = 0, 0, ""
+        for at, char in enumerate(text):
+            if quote or (depth and char in "'\"" and text[start:].lower().startswith(_QUOTING)):
+                quote = char if not quote else "" if char == quote else quote
+            elif char in ", " and depth <= 0:
+                found.append(text[start:at])
                 start = at + 1
-    return [rule for rule in found if rule]
+            else:
+                depth += (char == "(") - (char == ")")
+        found.append(text[start:])
+    return [rule.strip() for rule in found if rule.strip()]
 
 
 def schema_of(flags: RunFlags) -> dict[str, Any] | None:

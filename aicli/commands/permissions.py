@@ -181,7 +181,7 @@ def _setup(mode: str) -> tuple[Loaded, Policy, Any]:
     settings = loaded.settings
     box = detect(settings.sandbox.mode if settings.sandbox.mode != "required" else "auto", here, settings.sandbox.read)
     rules = settings.permissions
-    names = tools_of(here).names
+    names = tools_of(here).canonical
     policy = Policy(
         mode=PermissionMode(rules.mode or "default"),
         rules=parse_rules(rules.deny, rules.ask, (*rules.allow, *saved_rules(here, names)), known=names),

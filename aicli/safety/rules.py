@@ -22,7 +22,7 @@ EDITS = ("write_file", "edit")
 BUILTIN = (
     *READS,
     *EDITS,
-    *("shell", "shell_jobs", "web_fetch", "web_search", "memory", "tasks", "ask_user"),
+    *("shell", "shell_jobs", "web_fetch", "web_search", "memory", "tasks", "ask_user", "agent"),
 )
 PATH_KEYS = ("path", "paths", "file_path", "file", "files", "source", "destination", "folder", "directory", "cwd")
 _ALIASES = {
@@ -36,11 +36,18 @@ _ALIASES = {
     "webfetch": "web_fetch",
     "websearch": "web_search",
     "todowrite": "tasks",
+    "task": "agent",
+    "delegate": "agent",
+    "spawn_agent": "agent",
     "list_directory": "ls",
     "search_file_content": "grep",
 }
 _FORM = regex(r"\s*([A-Za-z_][\w.-]*)\s*(?:\(([\s\S]*)\))?\s*")
+_QUOTED = regex(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""")
+_UNCLOSED = "Separate rules by commas; write a bracket that belongs to the text with \\ before it"
 Fit = Literal["yes", "maybe", "no"]
+Known = Collection[str] | Mapping[str, str]
+"""Tools beside the builtin ones: their names, or every name and alias with the name of its tool."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +146,7 @@ class RuleSet:
     allow: tuple[Rule, ...] = ()
 
 
-def parse_rule(given: str | Mapping[str, Any], known: Collection[str] = ()) -> Rule:
+def parse_rule(given: str | Mapping[str, Any], known: Known = ()) -> Rule:
     """A rule from settings: text, or a table {rule, match, not_match} whose examples are checked. `known`: more tools.
 
     Raises ConfigError for one that can't be parsed, names no tool or fails its examples.
@@ -158,7 +165,7 @@ def parse_rule(given: str | Mapping[str, Any], known: Collection[str] = ()) -> R
     return rule
 
 
-def names_tool(text: str, known: Collection[str] = ()) -> bool:
+def names_tool(text: str, known: Known = ()) -> bool:
     """Can the rule be read, and is its tool built in, a group or `known`?"""
     try:
         _parse(text, known)
@@ -171,15 +178,17 @@ def parse_rules(
     deny: Iterable[str | Mapping[str, Any]] = (),
     ask: Iterable[str | Mapping[str, Any]] = (),
     allow: Iterable[str | Mapping[str, Any]] = (),
-    known: Collection[str] = (),
+    known: Known = (),
 ) -> RuleSet:
     """The three lists of the settings. Raises ConfigError as parse_rule does."""
     made = [tuple(parse_rule(r, known) for r in one) for one in (deny, ask, allow)]
     return RuleSet(*made)
 
 
-def _parse(text: str, known: Collection[str]) -> Rule:
+def _parse(text: str, known: Known) -> Rule:
     found = _FORM.fullmatch(text)
+    if not found and not _closed(text, quotes=False):
+        raise ConfigError(f"permission rule {text!r}: a bracket is not closed", hint=_UNCLOSED)
     if not found:
         raise ConfigError(
             f"permission rule {text!r} can't be read", hint="Write tool or tool(what), as shell(git log *)"
@@ -189,6 +198,8 @@ def _parse(text: str, known: Collection[str]) -> Rule:
     if name.startswith("mcp__"):
         server, _, own = name[5:].partition("__")
         return Rule(text, "mcp", f"{server}/{own or '*'}")
+    if not _closed(spec, quotes=tool in ("shell", "network")):
+        raise ConfigError(f"permission rule {text!r}: a bracket is not closed", hint=_UNCLOSED)
     if tool in ("shell", "network"):
         return _shell_rule(text, tool, spec)
     if tool == "web_fetch" and spec and not re.fullmatch(r"domain:(?:\*\.)?[A-Za-z0-9_.-]+", spec):
@@ -201,16 +212,30 @@ def _parse(text: str, known: Collection[str]) -> Rule:
     return Rule(text, tool, spec)
 
 
-def _tool(name: str, text: str, known: Collection[str]) -> str:
-    names = {*BUILTIN, "read", "edit", "mcp", "network", *known}
+def _tool(name: str, text: str, known: Known) -> str:
+    others = known if isinstance(known, Mapping) else {other: other for other in known}
+    names = {*BUILTIN, "read", "edit", "mcp", "network", *(others.values() if others is known else ())}
     if name.startswith("mcp__") or name in names:
         return name
     folded = name.lower()
-    if folded in _ALIASES or folded in names:
-        return _ALIASES.get(folded, folded)
-    near = difflib.get_close_matches(folded, names, 1)
-    hint = f"Did you mean {near[0]}?" if near else "Tools: " + ", ".join(sorted(names))
+    for found in (_ALIASES.get(folded), folded if folded in names else None, others.get(name), others.get(folded)):
+        if found:
+            return found
+    near = difflib.get_close_matches(folded, {*names, *_ALIASES, *others}, 1)
+    meant = [_ALIASES.get(n) or others.get(n, n) for n in near]
+    hint = f"Did you mean {meant[0]}?" if meant else "Tools: " + ", ".join(sorted(names))
     raise ConfigError(f"permission rule {text!r} names no tool", hint=hint)
+
+
+def _closed(spec: str, *, quotes: bool) -> bool:
+    """Does every bracket in it have its partner? With `quotes`, those in quotes or after a backslash don't count."""
+    plain = _QUOTED.sub("", spec) if quotes else re.sub(r"\\.", "", spec)
+    depth = 0
+    for char in plain:
+        depth += (char == "(") - (char == ")")
+        if depth < 0:
+            return False
+    return depth == 0
 
 
 def _shell_rule(text: str, tool: str, spec: str) -> Rule:

@@ -48,6 +48,11 @@ class ToolRegistry:
         """Every name a call may use, aliases included."""
         return (*self._tools, *self._aliases)
 
+    @property
+    def canonical(self) -> dict[str, str]:
+        """Every name a call may use, with the name of its tool."""
+        return {**self._aliases, **{name: name for name in self._tools}}
+
     def get(self, name: str) -> Tool | None:
         """By name, then by alias."""
         return self._tools.get(name) or self._tools.get(self._aliases.get(name, ""))

@@ -40,7 +40,7 @@ def test_the_grammar(text: str, tool: str, spec: str) -> None:
     ("text", "says"),
     [
         ("", "can't be read"),
-        ("shell(", "can't be read"),
+        ("shell(", "a bracket is not closed"),
         ("shel(ls)", "names no tool"),
         ("nothing_like_it", "names no tool"),
         ("shell(git * log)", "last word"),
