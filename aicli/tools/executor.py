@@ -9,7 +9,7 @@ import inspect
 import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aicli.content.events import AgentEvent, Outcome, ToolFinished, ToolProgress, ToolStarted
 from aicli.content.kinds import ToolKind
@@ -24,11 +24,8 @@ from aicli.tools.permit import Permit, Policy, Refused, StopTurn
 from aicli.tools.registry import ToolRegistry
 from aicli.tools.schema import context_parameter
 from aicli.tools.state import RunState
-from aicli.tools.validate import BadArguments, Params, validated
+from aicli.tools.validate import BadArguments, Ready, prepared
 from aicli.tools.validate import arguments as arguments_of
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
 
 Emit = Callable[[AgentEvent], None]
 CANCELLED = "cancelled: the person stopped the run before this call finished"
@@ -45,11 +42,31 @@ class Interrupted(asyncio.CancelledError):
 
 
 @dataclass(frozen=True)
-class _Ready:
+class _Asked:
+    """A call as the model wrote it, and what it is once validated, or why it can't be run."""
+
     call: FunctionCallPart
-    tool: Tool
-    params: BaseModel | Params
-    kind: ToolKind
+    tool: Tool | None
+    made: Ready | Exception
+
+    @property
+    def ready(self) -> Ready:
+        """Raises what stands in the way."""
+        if isinstance(self.made, Exception):
+            raise self.made
+        return self.made
+
+    @property
+    def parallel(self) -> bool:
+        return isinstance(self.made, Exception) or self.made.kind.parallel
+
+    def begun(self) -> ToolStarted:
+        tool, made, call = self.tool, self.made, self.call
+        kind = tool.kind.value if tool and isinstance(tool.kind, ToolKind) else "other"
+        name = tool.name if tool else ""
+        if isinstance(made, Exception):
+            return ToolStarted(call=call, title=tool.title_of(call.args) if tool else call.name, kind=kind, tool=name)
+        return ToolStarted(call=made.call, title=made.title, kind=kind, tool=name)
 
 
 class LocalExecutor:
@@ -97,8 +114,8 @@ class LocalExecutor:
                     await self._answer(batch[0], answers, started, emit)
                     continue
                 async with asyncio.TaskGroup() as group:
-                    for call in batch:
-                        group.create_task(self._answer(call, answers, started, emit))
+                    for asked in batch:
+                        group.create_task(self._answer(asked, answers, started, emit))
         except BaseExceptionGroup as e:
             stop = e.subgroup((StopTurn, asyncio.CancelledError))
             if stop is None:
@@ -110,23 +127,26 @@ class LocalExecutor:
             raise Interrupted(tuple(answers[c.id] for c in calls)) from e
         return tuple(answers[c.id] for c in calls)
 
-    def _batches(self, calls: Sequence[FunctionCallPart]) -> list[list[FunctionCallPart]]:
-        batches: list[list[FunctionCallPart]] = []
+    def _batches(self, calls: Sequence[FunctionCallPart]) -> list[list[_Asked]]:
+        batches: list[list[_Asked]] = []
         together = False
-        for call in calls:
-            tool = self.registry.get(call.name)
-            parallel = True
-            if tool is not None:
-                try:
-                    parallel = tool.kind_of(validated(tool, call)).parallel
-                except BadArguments:
-                    parallel = True
-            if parallel and together:
-                batches[-1].append(call)
+        for asked in map(self._validated, calls):
+            if asked.parallel and together:
+                batches[-1].append(asked)
             else:
-                batches.append([call])
-            together = parallel
+                batches.append([asked])
+            together = asked.parallel
         return batches
+
+    def _validated(self, call: FunctionCallPart) -> _Asked:
+        """Once for each call: what it is judged by, shown as and run with."""
+        tool = self.registry.get(call.name)
+        if tool is None:
+            return _Asked(call, None, BadArguments(self.registry_hint(call.name)))
+        try:
+            return _Asked(call, tool, prepared(tool, call))
+        except Exception as e:
+            return _Asked(call, tool, e)
 
     def _close_open(
         self, started: dict[str, tuple[FunctionCallPart, _Clock]], answers: dict[str, FunctionResponsePart], emit: Emit
@@ -141,19 +161,17 @@ class LocalExecutor:
 
     async def _answer(
         self,
-        call: FunctionCallPart,
+        asked: _Asked,
         answers: dict[str, FunctionResponsePart],
         started: dict[str, tuple[FunctionCallPart, _Clock]],
         emit: Emit,
     ) -> None:
-        tool = self.registry.get(call.name)
-        title = tool.title_of(call.args) if tool else call.name
-        kind = tool.kind.value if tool and isinstance(tool.kind, ToolKind) else "other"
-        emit(ToolStarted(call=call, title=title, kind=kind, tool=tool.name if tool else ""))
+        call = asked.call
+        emit(asked.begun())
         clock = _Clock()
         started[call.id] = (call, clock)
         try:
-            result, outcome = await self._outcome(call, emit, clock)
+            result, outcome = await self._outcome(asked, emit, clock)
         except StopTurn as stop:
             answers[call.id] = refusal(call, stop.why)
             raise
@@ -165,13 +183,11 @@ class LocalExecutor:
         if task is not None and task.cancelling():  # the tool kept the news of it to itself
             raise asyncio.CancelledError
 
-    async def _outcome(self, call: FunctionCallPart, emit: Emit, clock: _Clock) -> tuple[ToolResult, Outcome]:
+    async def _outcome(self, asked: _Asked, emit: Emit, clock: _Clock) -> tuple[ToolResult, Outcome]:
+        call = asked.call
         try:
-            ready = self._prepare(call)
             with clock.paused():
-                allowed = await self._permit.ask(ready.tool, call, ready.params, ready.kind, emit)
-            if allowed is not None:
-                ready = self._prepare(replace_args(call, allowed))
+                ready = await self._permit.ask(asked.ready, emit)
             if ready.kind.effect and self.before_effect:
                 await self.before_effect()
             result = await self._run(ready, emit, clock)
@@ -192,18 +208,11 @@ class LocalExecutor:
             return result, Outcome.TIMED_OUT
         return result, Outcome.FAILED if result.is_error else Outcome.OK
 
-    def _prepare(self, call: FunctionCallPart) -> _Ready:
-        tool = self.registry.get(call.name)
-        if tool is None:
-            raise BadArguments(self.registry_hint(call.name))
-        params = validated(tool, call)
-        return _Ready(call, tool, params, tool.kind_of(params))
-
     def registry_hint(self, name: str) -> str:
         names = ", ".join(t.name for t in self.registry)
         return f"there is no tool named {name!r}. Tools: {names or 'none'}"
 
-    async def _run(self, ready: _Ready, emit: Emit, clock: _Clock) -> ToolResult:
+    async def _run(self, ready: Ready, emit: Emit, clock: _Clock) -> ToolResult:
         call_id = ready.call.id
         loop = asyncio.get_running_loop()
 
@@ -338,10 +347,6 @@ class _ClockedHost:
     async def ask(self, question: Any) -> str | None:
         with self._clock.paused():
             return await self._host.ask(question)
-
-
-def replace_args(call: FunctionCallPart, args: dict[str, Any]) -> FunctionCallPart:
-    return call.model_copy(update={"args": args, "raw": ""})
 
 
 def response(call: FunctionCallPart, result: ToolResult) -> FunctionResponsePart:

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
+import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Protocol
 
 from aicli.content.events import AgentEvent, Approved, Denied
 from aicli.content.kinds import ToolKind, Verdict
 from aicli.content.parts import FunctionCallPart, JsonObject
 from aicli.content.results import Display
 from aicli.safety.shell_rules import parts
-from aicli.tools.base import Tool, ToolContext, ToolFailed
+from aicli.tools.base import ToolContext, ToolFailed
 from aicli.tools.host import Approval, ApprovalRequest, Host
 from aicli.tools.state import RunState
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
-    from aicli.tools.validate import Params
+from aicli.tools.validate import Ready, changed
+from aicli.workspace.faults import WorkspaceError
 
 
 class Policy(Protocol):
@@ -59,73 +58,60 @@ class Permit:
         self._open: dict[asyncio.Future[Approval], Callable[[], bool]] = {}
         self._covered_now: set[asyncio.Future[Approval]] = set()
 
-    async def ask(
-        self,
-        tool: Tool,
-        call: FunctionCallPart,
-        params: BaseModel | Params,
-        kind: ToolKind,
-        emit: Callable[[AgentEvent], None],
-    ) -> JsonObject | None:
-        """None, or the arguments as the person changed them. Raises Refused or StopTurn. Blocks while a person thinks."""
+    async def ask(self, ready: Ready, emit: Callable[[AgentEvent], None]) -> Ready:
+        """What may run: the call, or what the person made of it. Blocks while a person thinks.
+
+        Raises Refused or StopTurn; BadArguments for a change that does not fit the tool.
+        """
         if self.policy is None:
-            return None
-        args = params.model_dump(mode="json", exclude_unset=True)
+            return ready
         self.policy.untrusted = self.policy.untrusted or self.state.untrusted
-        verdict = self.policy.verdict(tool.name, kind, args)
+        verdict = self._verdict(ready)
         if verdict.decision == "allow":
-            return None
+            return ready
         if verdict.decision == "deny":
-            emit(Denied(call_id=call.id, name=tool.name, args=call.args, by="policy", why=verdict.why))
+            emit(_denied(ready, "policy", verdict.why))
             raise Refused(f"not permitted: {verdict.why}")
         if not self.host.present:
-            await self.host.approve(self._request(tool, call, params, kind, verdict))
+            await self.host.approve(self._request(ready, verdict))
             why = f"{verdict.why}; nobody is there to approve it" if verdict.why else "nobody is there to approve it"
-            emit(Denied(call_id=call.id, name=tool.name, args=call.args, by="headless", why=why))
+            emit(_denied(ready, "headless", why))
             raise Refused(f"not permitted: {why}")
         together = getattr(self.host, "together", False)
         async with contextlib.nullcontext() if together else self._one_at_a_time:
-            again = self.policy.verdict(tool.name, kind, args)  # an answer just given may cover this one too
-            if again.decision == "allow":
-                return None
-            return await self._person(tool, call, params, kind, verdict, emit)
+            if self._verdict(ready).decision == "allow":  # an answer just given may cover this one too
+                return ready
+            return await self._person(ready, verdict, emit)
 
-    async def _person(
-        self,
-        tool: Tool,
-        call: FunctionCallPart,
-        params: BaseModel | Params,
-        kind: ToolKind,
-        verdict: Verdict,
-        emit: Callable[[AgentEvent], None],
-    ) -> JsonObject | None:
+    def _verdict(self, ready: Ready) -> Verdict:
+        assert self.policy is not None
+        return self.policy.verdict(ready.tool.name, ready.kind, ready.args)
+
+    async def _person(self, ready: Ready, verdict: Verdict, emit: Callable[[AgentEvent], None]) -> Ready:
         policy = self.policy
         assert policy is not None
-        given = params.model_dump(mode="json", exclude_unset=True)
-        request = self._request(tool, call, params, kind, verdict)
-        answer = await self._answer(request, lambda: policy.verdict(tool.name, kind, given).decision == "allow")
+        answer = await self._answer(self._request(ready, verdict), lambda: self._verdict(ready).decision == "allow")
         if answer is None:
-            return None
+            return ready
         if answer.decision in ("deny", "stop"):
             why = answer.reason or "the person said no"
-            emit(Denied(call_id=call.id, name=tool.name, args=call.args, by="person", why=why))
+            emit(_denied(ready, "person", why))
             if answer.decision == "stop":
                 raise StopTurn(f"refused by the person, who stopped the turn: {why}")
             raise Refused(f"refused by the person: {why}")
-        rule = answer.rule or policy.suggest(tool.name, kind, given)
+        rule = answer.rule or policy.suggest(ready.tool.name, ready.kind, ready.args)
         if answer.decision in ("session", "always") and rule:
             policy.allow_for_session(rule)
             if answer.decision == "always" and self.save_rule:
                 self.save_rule(rule, answer.scope)
             self._settle_covered()
-        emit(Approved(call_id=call.id, by="person", why=verdict.why, scope=answer.decision, rule=rule))
-        if answer.args is None:
-            return None
-        changed = policy.verdict(tool.name, kind, answer.args)
-        if changed.decision == "deny":
-            emit(Denied(call_id=call.id, name=tool.name, args=answer.args, by="policy", why=changed.why))
-            raise Refused(f"not permitted: {changed.why}")
-        return answer.args
+        if answer.args is not None:
+            ready = changed(ready, answer.args)
+            if (again := self._verdict(ready)).decision == "deny":
+                emit(_denied(ready, "policy", again.why))
+                raise Refused(f"not permitted: {again.why}")
+        emit(Approved(call_id=ready.call.id, by="person", why=verdict.why, scope=answer.decision, rule=rule))
+        return ready
 
     async def _answer(self, request: ApprovalRequest, covered: Callable[[], bool]) -> Approval | None:
         """The person's answer; None once a rule given for another call covers this one too."""
@@ -147,29 +133,38 @@ class Permit:
                 self._covered_now.add(asking)
                 asking.cancel()
 
-    def _request(
-        self, tool: Tool, call: FunctionCallPart, params: BaseModel | Params, kind: ToolKind, verdict: Verdict
-    ) -> ApprovalRequest:
+    def _request(self, ready: Ready, verdict: Verdict) -> ApprovalRequest:
         assert self.policy is not None
-        args = params.model_dump(mode="json", exclude_unset=True)
-        state, title = self.state, tool.title_of(args)
+        state, args, name = self.state, ready.args, ready.tool.name
         status = state.sandbox.status if state.sandbox else "off"
-        rule = self.policy.suggest(tool.name, kind, args)
+        rule = self.policy.suggest(name, ready.kind, args)
         request = ApprovalRequest(
-            call=call,
-            title=title,
-            kind=kind.value,
+            call=FunctionCallPart(id=ready.call.id, name=name, args=copy.deepcopy(args)),
+            title=ready.title,
+            kind=ready.kind.value,
             why=verdict.why,
             rule=rule,
-            preview=self._preview(tool, call, params),
-            cwd=str(state.workspace.root) if state.workspace else "",
+            preview=self._preview(ready),
+            cwd=self._folder(ready),
             sandbox=status,
             network=args.get("network") is True or status in ("off", "none"),
-            parts=tuple(p.text for p in parts(str(args.get("command", "")))) if kind is ToolKind.EXECUTE else (),
+            parts=tuple(p.text for p in parts(str(args.get("command", "")))) if ready.kind is ToolKind.EXECUTE else (),
             covers=self._covered(rule),
         )
-        self._asked.append((tool.name, kind, args, title))
+        self._asked.append((name, ready.kind, args, ready.title))
         return request
+
+    def _folder(self, ready: Ready) -> str:
+        """Where it would run: a command of the shell tool in the folder kept from before it, then in its `cwd`."""
+        root = self.state.workspace
+        given = str(ready.args.get("cwd") or "") if ready.tool.name == "shell" else ""
+        inside = os.path.join(self.state.shell_cwd, given) if ready.tool.name == "shell" else ""
+        if root is None:
+            return os.path.abspath(os.path.expanduser(inside)) if inside else ""
+        try:
+            return str(root.real(inside).path if inside else root.root)
+        except WorkspaceError:
+            return os.path.join(root.root, inside)  # the tool will say what is wrong with it
 
     def _covered(self, rule: str) -> tuple[str, ...]:
         """The preview of a rule: which of the calls asked about so far it would have let pass."""
@@ -178,10 +173,15 @@ class Permit:
             return ()
         return tuple(title for name, kind, args, title in self._asked if policy.covers(rule, name, kind, args))
 
-    def _preview(self, tool: Tool, call: FunctionCallPart, params: Any) -> Display | None:
-        if tool.preview is None:
+    def _preview(self, ready: Ready) -> Display | None:
+        if ready.tool.preview is None:
             return None
         try:
-            return tool.preview(ToolContext(state=self.state, host=self.host, call_id=call.id), params)
+            context = ToolContext(state=self.state, host=self.host, call_id=ready.call.id)
+            return ready.tool.preview(context, ready.params)
         except (ToolFailed, OSError, ValueError):
             return None  # the call itself will say what is wrong
+
+
+def _denied(ready: Ready, by: str, why: str) -> Denied:
+    return Denied(call_id=ready.call.id, name=ready.tool.name, args=ready.args, by=by, why=why)

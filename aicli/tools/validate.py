@@ -1,12 +1,14 @@
-"""From a call as the model wrote it to validated parameters, or an error that names the field and what it must be."""
+"""From a call as the model wrote it to the one form that is judged, shown and run, or an error that names the field."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from aicli.content.coerce import coerce
+from aicli.content.kinds import ToolKind
 from aicli.content.parts import FunctionCallPart, JsonObject
 from aicli.content.value import MISFIT, data_of, fitted
+from aicli.late import dataclass
 from aicli.tools.base import Tool
 
 if TYPE_CHECKING:
@@ -27,6 +29,44 @@ class Params:
     def model_dump(self, *, mode: str = "json", exclude_unset: bool = True) -> JsonObject:
         """The arguments that were given."""
         return {name: data_of(value) for name, value in self._given.items()}
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A call that fits its tool. `call` holds the validated arguments (those that were given) in place of what the model
+    wrote: from here on they alone are judged, shown and told of, and `params` made of them is what runs."""
+
+    call: FunctionCallPart
+    tool: Tool
+    params: BaseModel | Params
+    kind: ToolKind
+    title: str
+
+    @property
+    def args(self) -> JsonObject:
+        return self.call.args
+
+
+def prepared(tool: Tool, call: FunctionCallPart) -> Ready:
+    """Raises BadArguments."""
+    return _ready(tool, call, validated(tool, call))
+
+
+def changed(ready: Ready, args: JsonObject) -> Ready:
+    """The same call with other arguments, which carry the tool's own names: nothing in them is renamed or merged.
+
+    Raises BadArguments.
+    """
+    return _ready(ready.tool, ready.call, _fitted(ready.tool, args))
+
+
+def _ready(tool: Tool, call: FunctionCallPart, params: BaseModel | Params) -> Ready:
+    try:
+        args = params.model_dump(mode="json", exclude_unset=True)
+    except ValueError as e:
+        raise BadArguments(f"{tool.name}: these arguments can't be shown to anybody as data: {e}") from e
+    call = call.model_copy(update={"args": args, "raw": ""})
+    return Ready(call, tool, params, tool.kind_of(params), tool.title_of(args))
 
 
 def arguments(tool: Tool, params: BaseModel | Params) -> dict[str, Any]:
@@ -56,7 +96,10 @@ def validated(tool: Tool, call: FunctionCallPart) -> BaseModel | Params:
     args = dict(call.args if repaired is None else repaired)
     if tool.adapt:
         args = tool.adapt(args)
-    args = coerce(args, tool.schema, tool.param_aliases)
+    return _fitted(tool, coerce(args, tool.schema, tool.param_aliases))
+
+
+def _fitted(tool: Tool, args: JsonObject) -> BaseModel | Params:
     if (plain := _plain(tool, args)) is not None:
         return plain
     from pydantic import ValidationError
