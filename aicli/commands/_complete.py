@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+from aicli.commands._typed import typed
 
 Found = tuple[str, str]
 """(value, what it is); a value that ends with a colon or a slash goes on."""
@@ -17,7 +19,8 @@ def candidates(root: Any, line: str) -> tuple[str, list[Found]]:
     `root` is the program's command, `line` the command line up to the caret, the program's name included. Opens no
     connection.
     """
-    words, current = _split(line)
+    read = typed(line)
+    words, current = read.words, read.current
     if current.startswith("-") and "=" in current:
         name, _, rest = current.partition("=")
         values = _Place(root, [*words[1:], name]).values()
@@ -27,32 +30,10 @@ def candidates(root: Any, line: str) -> tuple[str, list[Found]]:
     return current, [one for one in found if one[0].startswith(current)]
 
 
-def _split(line: str) -> tuple[list[str], str]:
-    """Whole words, and the one being typed; quotes and backslashes as a shell reads them, an open quote forgiven."""
-    words: list[str] = []
-    word: str | None = None
-    quote, escaped = "", False
-    for char in line:
-        if escaped:
-            word, escaped = (word or "") + char, False
-        elif char == "\\" and quote != "'":
-            escaped = True
-        elif quote:
-            word, quote = ((word or "") + char, quote) if char != quote else (word or "", "")
-        elif char in "'\"":
-            word, quote = word or "", char
-        elif char.isspace():
-            words += [word] if word is not None else []
-            word = None
-        else:
-            word = (word or "") + char
-    return words, word or ""
-
-
 class _Place:
     """Where on the line the next word stands: its command, and the parameter that waits for a value (or none)."""
 
-    def __init__(self, root: Any, words: list[str]) -> None:
+    def __init__(self, root: Any, words: Sequence[str]) -> None:
         self.command = root
         self.path: list[str] = []
         self.given: list[str] = []  # arguments so far
@@ -123,7 +104,7 @@ def _values(path: str, param: Any, given: list[str]) -> Iterator[Found]:
     if re.fullmatch(r"[\w-]+(\|[\w,…-]+)+", said):
         yield from ((value, "") for value in said.split("|") if re.fullmatch(r"[a-z-]+", value))
     elif said in ("DIR", "FOLDER"):
-        yield from ((f"{f.name}/", "") for f in sorted(Path.cwd().iterdir()) if f.is_dir() and f.name[0] != ".")
+        yield from ((f"{f.name}/", "") for f in sorted(Path.cwd().iterdir()) if f.name[0] not in ".-" and f.is_dir())
 
 
 def _agents(given: list[str]) -> Iterator[Found]:

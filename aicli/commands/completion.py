@@ -23,7 +23,7 @@ complete -o default -F _aicli aicli
 _aicli() {
     local -a whole open
     local one
-    for one in "${(@f)$("${words[1]}" completion zsh --line "${(j: :)words[1,CURRENT-1]} $PREFIX" 2>/dev/null)}"; do
+    for one in "${(@f)$("${words[1]}" completion zsh --line "${(j: :)words[1,CURRENT-1]} $QIPREFIX$PREFIX" 2>/dev/null)}"; do
         [[ -z $one ]] && continue
         if [[ ${one%%:[^:]#} == *[:/] ]]; then open+=("$one"); else whole+=("$one"); fi
     done
@@ -70,20 +70,25 @@ def completion(
     if line is None:
         Console().out_text(SCRIPTS[shell])
         return 0
+    from aicli.clean import sanitise
     from aicli.commands._complete import candidates
+    from aicli.commands._typed import for_bash, for_powershell, offerable, typed
     from aicli.ui.translate import said
 
-    current, found = candidates(ctx.find_root().command, line)
-    rows = [_row(shell, current, value, said(" ".join(about.split()))[:100]) for value, about in found]
-    if rows:
-        Console().out_text("\n".join(dict.fromkeys(rows)))
+    read = typed(line)
+    rows = []
+    for value, told in candidates(ctx.find_root().command, line)[1]:
+        if offerable(value):
+            about = sanitise(said(" ".join(told.split())), keep_newlines=False)[:100]
+            match shell:
+                case "bash":
+                    rows.append(for_bash(value, read))
+                case "zsh":  # quotes by itself, as fish does
+                    plain = value.replace("\\", "\\\\").replace(":", "\\:")
+                    rows.append(f"{plain}:{about}" if about else plain)
+                case _:
+                    row = for_powershell(value) if shell == "powershell" else value
+                    rows.append(f"{row}\t{about}" if about else row)
+    if found := [row for row in dict.fromkeys(rows) if row]:
+        Console().out_text("\n".join(found))
     return 0
-
-
-def _row(shell: str, current: str, value: str, about: str) -> str:
-    """One candidate as its shell wants it. bash takes a word to begin behind its last colon or equals sign."""
-    if shell == "bash":
-        return value[max(current.rfind(":"), current.rfind("=")) + 1 :]
-    if shell == "zsh":
-        return value.replace("\\", "\\\\").replace(":", "\\:") + (f":{about}" if about else "")
-    return f"{value}\t{about}" if about else value
