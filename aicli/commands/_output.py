@@ -132,6 +132,11 @@ class Output:
             return
         if result.turns and (self._plain_progress or self.flags.verbose):
             self.console.err(closing(result, self.words))
+        elif result.status == "cancelled" and result.error is None:
+            self.console.err(self.words.said("cancelled"))
+        elif result.failed_calls:
+            many = f"{result.failed_calls} tool calls failed" if result.failed_calls > 1 else "1 tool call failed"
+            self.console.err(self.words.said(f"warn  {many}"))
         if answer is not None:
             self.console.out_text(answer)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from aicli.content.events import (
     AgentEvent,
+    CallRecovered,
     Delegated,
     Denied,
     ErrorInfo,
@@ -31,7 +32,10 @@ class Denial(Value):
 
 
 class RunResult(Value):
-    """`reason` is the subtype of the result object; `cost_usd` is None when any reply's price is unknown."""
+    """`reason` is the subtype of the result object; `cost_usd` is None when any reply's price is unknown.
+
+    `recovered_calls` counts the calls that were read out of the model's text.
+    """
 
     session_id: str = ""
     status: str = "failed"
@@ -47,6 +51,7 @@ class RunResult(Value):
     turns: int = 0
     tool_calls: int = 0
     failed_calls: int = 0
+    recovered_calls: int = 0
     denials: tuple[Denial, ...] = ()
     files_changed: tuple[str, ...] = ()
     checked: str = ""
@@ -68,7 +73,7 @@ class ResultFold:
         self._usage = Usage()
         self._by_model: dict[str, Usage] = {}
         self._cost: float | None = 0.0
-        self._turns = self._calls = self._failed = 0
+        self._turns = self._calls = self._failed = self._recovered = 0
         self._api = 0.0
         self._stop = ""
         self._denials: list[Denial] = []
@@ -84,6 +89,8 @@ class ResultFold:
                 self._turns += 1
             case ToolStarted():
                 self._calls += 1
+            case CallRecovered():
+                self._recovered += 1
             case MessageAdded():
                 self._count(event)
             case ToolFinished():
@@ -145,6 +152,7 @@ class ResultFold:
             turns=self._turns,
             tool_calls=self._calls,
             failed_calls=self._failed,
+            recovered_calls=self._recovered,
             denials=tuple(self._denials),
             files_changed=tuple(self._files),
             checked=end.checked,

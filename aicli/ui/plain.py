@@ -48,6 +48,7 @@ class PlainRenderer:
         self._words = words or Words("en")
         self._titles: dict[str, tuple[str, str]] = {}
         self._denied: set[str] = set()
+        self._dialects: set[str] = set()
 
     def __call__(self, event: AgentEvent) -> None:
         self._show(event, "")
@@ -76,6 +77,10 @@ class PlainRenderer:
                 self._finished(event, indent)
             case Delegated():
                 self._show(event.event, indent + "  ")
+            case CallRecovered() if not self._verbose:
+                if event.dialect not in self._dialects:
+                    self._line("note", f"tool calls are read out of the model's text ({event.dialect})", indent)
+                self._dialects.add(event.dialect)
             case _ if self.progress:
                 self._notice(event, indent)
 

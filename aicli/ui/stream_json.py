@@ -67,6 +67,8 @@ def result_object(result: RunResult, *, sandbox: str = "") -> JsonObject:
         "session_id": result.session_id,
         "num_turns": result.turns,
         "num_tool_calls": result.tool_calls,
+        "failed_calls": result.failed_calls,
+        "recovered_calls": result.recovered_calls,
         "duration_ms": round(result.seconds * 1000),
         "duration_api_ms": round(result.api_seconds * 1000),
         "stop_reason": result.stop_reason or None,

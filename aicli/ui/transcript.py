@@ -5,6 +5,7 @@ from __future__ import annotations
 from aicli.clean import Sanitiser, sanitise
 from aicli.content.events import (
     AgentEvent,
+    CallRecovered,
     ContextCompacted,
     Delegated,
     HistoryCut,
@@ -61,6 +62,7 @@ class Transcript:
         self._work = ""
         self._work_since = 0.0
         self._warned: set[str] = set()
+        self._dialects: set[str] = set()
 
     def resize(self, columns: int) -> None:
         """What settles from now on has the new width."""
@@ -122,6 +124,10 @@ class Transcript:
                 self.note(f"{event.role}: {event.model}" + (f" ({words.said(event.why)})" if event.why else ""))
             case Warned():
                 self.note(event.text)
+            case CallRecovered() if event.dialect not in self._dialects:
+                self._dialects.add(event.dialect)
+                self._close_text(now)
+                self.say_dim(words("run.recovered", dialect=event.dialect))
             case _:
                 pass
 

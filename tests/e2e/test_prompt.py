@@ -46,6 +46,28 @@ def test_a_retried_stream_is_printed_once(here: Callable[..., Ran]) -> None:
     assert (ran.code, ran.text) == (0, "Hello world\n"), ran
 
 
+def test_a_failed_call_is_told_even_when_the_model_says_otherwise(here: Callable[..., Ran]) -> None:
+    steps = [[call("write_file", path="a.txt", content="1")], "I wrote it."]
+    with ModelServer(steps * 3) as server:
+        ran = here("prompt", "write a.txt", server=server)
+        quiet = here("prompt", "write a.txt", "-q", server=server)
+        value = here("prompt", "write a.txt", "--json", server=server).result("json")
+    assert (ran.code, ran.text, ran.err) == (0, "I wrote it.\n", "warn  1 tool call failed\n"), ran
+    assert quiet.err == ""
+    assert (value["num_tool_calls"], value["failed_calls"]) == (1, 1), value
+
+
+def test_calls_that_came_as_text_are_told_once(isolated: Path, here: Callable[..., Ran]) -> None:
+    (isolated / "a.txt").write_text("one")
+    said = '<tool_call>\n{"name": "read_file", "arguments": {"path": "a.txt"}}\n</tool_call>'
+    again = said.replace("a.txt", "./a.txt")
+    with ModelServer([said, again, "It says one."] * 2) as server:
+        ran = here("agent", "run", "general", "read a.txt", server=server)
+        value = here("prompt", "read a.txt", "--json", server=server).result("json")
+    assert ran.err.count("tool calls are read out of the model's text (") == 1, ran
+    assert value["recovered_calls"] == 2, value
+
+
 def test_square_brackets_are_text(isolated: Path, here: Callable[..., Ran]) -> None:
     (isolated / "[red].txt").write_text("[/x]")
     with ModelServer([[call("read_file", path="[red].txt")], "a [/INST] [bold]b"]) as server:

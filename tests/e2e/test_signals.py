@@ -52,6 +52,7 @@ def check_cancelled(ran: Ran, code: int, form: str) -> None:
     assert "Traceback" not in ran.err
     if form == "text":
         assert ran.out == b""
+        assert "cancelled" in ran.err.splitlines()[-1], ran
     else:
         result = ran.result(form)
         assert result["subtype"] == "cancelled" and result["is_error"]

@@ -133,6 +133,7 @@ def test_the_result_of_a_run() -> None:
         1234,
         1000,
     )
+    assert (value["failed_calls"], value["recovered_calls"]) == (0, 0)
     assert value["usage"]["input_tokens"] == 20 and value["model_usage"]["ollama:q"]["output_tokens"] == 10
     assert value["total_cost_usd"] == pytest.approx(0.002)
     assert value["permission_denials"] == [
