@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import stat
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from aicli import paths
-from aicli.safety.fresh_git import tame
+from aicli.safety.fresh_git import opened, tame, writable_fd
+from aicli.workspace.beneath import folder_fd
 
 try:
     import fcntl
 except ImportError:  # Windows, where there is no such sandbox
     fcntl = None  # type: ignore[assignment]
+
+
+class Untidy(OSError):
+    """What a command left could not be put right; the words are for the person and the model."""
 
 
 class Masks:
@@ -42,7 +49,7 @@ class Hold:
     def __init__(self, lock: Path) -> None:
         self._lock = lock
         self._fd = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
-        self._unwanted: list[str] = []
+        self._unwanted: list[tuple[str, tuple[int, int]]] = []
         self._fresh: list[str] = []
         if fcntl is not None:
             fcntl.flock(self._fd, fcntl.LOCK_SH)
@@ -55,25 +62,38 @@ class Hold:
     def unwanted(self, path: str) -> None:
         """Something that must not appear during the command; noted only while it is not there."""
         if not os.path.lexists(path):
-            self._unwanted.append(path)
+            self._unwanted.append((path, _identity(os.path.dirname(path))))
 
     def fresh(self, path: str) -> None:
         """A `.git` that is not there yet: one that the command makes will be tamed."""
         self._fresh.append(path)
 
     def release(self) -> None:
-        """Tidies up; the last of several commands removes the mount points. May be called once."""
+        """Tidies up; the last of several commands removes the mount points. May be called once.
+
+        Every step is tried. Raises Untidy with what the person must know, OSError for a lock file that can't be used.
+        """
         try:
-            self._tidy()
+            said = self._tidy()
+            self._sweep()
         finally:
             os.close(self._fd)
+        if said:
+            raise Untidy(" ".join(said))
 
-    def _tidy(self) -> None:
-        for path in self._unwanted:
-            if os.path.lexists(path) and not os.path.isdir(path):
-                os.unlink(path)
-        for path in self._fresh:
-            tame(path)
+    def _tidy(self) -> list[str]:
+        fresh = dict.fromkeys(self._fresh)
+        said: list[str] = []
+        for path, identity in self._unwanted:
+            folder = os.path.dirname(path)
+            if _identity(folder) != identity:  # another command put another folder there, which nobody looked at
+                fresh[folder] = None
+                continue
+            said.append(_remove_file(path))
+        said += map(tame, fresh)
+        return [words for words in said if words]
+
+    def _sweep(self) -> None:
         if fcntl is None:
             return
         try:
@@ -81,16 +101,57 @@ class Hold:
         except BlockingIOError:
             return  # another command still needs them; the last one sweeps
         listed = os.pread(self._fd, 1 << 20, 0).split(b"\0")
-        for name in sorted(set(filter(None, listed)), reverse=True):
-            _remove_if_empty(os.fsdecode(name))
+        names = sorted(set(filter(None, listed)), reverse=True)
+        left = [name for name in names if not _remove_if_empty(os.fsdecode(name))]
         os.ftruncate(self._fd, 0)
+        os.pwrite(self._fd, b"".join(name + b"\0" for name in left), 0)
 
 
-def _remove_if_empty(path: str) -> None:
+def _identity(path: str) -> tuple[int, int]:
     try:
-        if os.path.isdir(path) and not os.path.islink(path):
-            os.rmdir(path)
-        elif not os.path.islink(path) and os.path.getsize(path) == 0:
-            os.unlink(path)
+        found = os.lstat(path)
     except OSError:
-        pass
+        return 0, 0
+    return found.st_dev, found.st_ino
+
+
+def _remove_file(path: str) -> str:
+    """What is no folder goes away; gives "", or the words that say that it did not. Never through a link."""
+    folder, name = os.path.split(path)
+    try:
+        above = folder_fd(os.path.dirname(folder))
+        try:
+            inner = writable_fd(above, os.path.basename(folder))
+        finally:
+            os.close(above)
+        try:
+            if not stat.S_ISDIR(os.stat(name, dir_fd=inner, follow_symlinks=False).st_mode):
+                os.unlink(name, dir_fd=inner)
+        finally:
+            os.close(inner)
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        return f"Do not use git in {os.path.dirname(folder)}: a command left {path} ({error.strerror or error})."
+    return ""
+
+
+def _remove_if_empty(path: str) -> bool:
+    """False: it is still there for want of a right to remove it, to be tried again."""
+    folder, name = os.path.split(path)
+    try:
+        parent = folder_fd(folder)
+    except OSError as error:
+        return error.errno != errno.EACCES
+    try:
+        with opened(parent):
+            found = os.stat(name, dir_fd=parent, follow_symlinks=False)
+            if stat.S_ISDIR(found.st_mode):
+                os.rmdir(name, dir_fd=parent)
+            elif stat.S_ISREG(found.st_mode) and found.st_size == 0:
+                os.unlink(name, dir_fd=parent)
+    except OSError as error:
+        return error.errno not in (errno.EACCES, errno.EPERM, errno.EBUSY)
+    finally:
+        os.close(parent)
+    return True

@@ -57,6 +57,25 @@ def open_straight(dir_fd: int, parts: Sequence[str], flags: int) -> int | None:
     raise OSError(code, os.strerror(code), "/".join(parts))
 
 
+def step_fd(dir_fd: int, name: str) -> int:
+    """A folder of that name, to go on from (needs no right to read it); never through a link. Raises OSError."""
+    return os.open(name, _STEP, dir_fd=dir_fd)
+
+
+def folder_fd(path: str) -> int:
+    """A folder by an absolute path that holds no link and no "..", to go on from. Raises OSError for one that does."""
+    if sys.platform != "linux":
+        return os.open(path, DIRECTORY)
+    fd = os.open("/", _STEP)
+    for name in _parts(path):
+        try:
+            below = os.open(name, _STEP, dir_fd=fd)
+        finally:
+            os.close(fd)
+        fd = below
+    return fd
+
+
 class Root:
     """One allowed folder, held open; `aliases` are the ways to spell it."""
 
@@ -72,7 +91,11 @@ class Root:
         if self._fd >= 0 and os.fstat(self._fd).st_nlink == 0:
             self.close()
         if self._fd < 0:
-            self._fd = os.open(self.path, DIRECTORY)
+            step = folder_fd(self.path)  # the way there may lie in another root, where a command could put a link
+            try:
+                self._fd = os.open(".", DIRECTORY, dir_fd=step) if HAS_DIR_FD else os.open(self.path, DIRECTORY)
+            finally:
+                os.close(step)
         return self._fd
 
     def close(self) -> None:
