@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from urllib.parse import parse_qsl, urlsplit
 
 from aicli.agents.agent import Agent
 from aicli.agents.delegate import delegate_tool
@@ -20,7 +21,11 @@ from aicli.safety.policy import Policy
 from aicli.safety.rules import names_tool
 from aicli.safety.sandbox import say
 from aicli.safety.saved import save_rule
-from aicli.session import Session
+from aicli.safety.secrets import BUILT_IN_ORIGINS, origin
+from aicli.session import RunOptions, Session
+from aicli.sessions.store import Restored
+from aicli.settings import Settings
+from aicli.settings_load import Loaded
 from aicli.tools.base import Tool
 from aicli.workspace.ignore import IgnoreRules
 from aicli.workspace.root import Workspace
@@ -83,6 +88,35 @@ async def make_agent(
 
     agent.executor.on_always(_keeper(session))
     return agent
+
+
+def addressed(loaded: Loaded, options: RunOptions, restored: Restored | None) -> Settings:
+    """The settings with the address that a resumed session's model had, unless flags or environment name one.
+
+    A log is no word of the person's: a key that is set goes there only if it would have gone to that host anyway.
+    """
+    settings = loaded.settings
+    if restored is None or not restored.base_url or loaded.origin.get("base_url") in ("flags", "environment"):
+        return settings
+    provider = restored.model.partition(":")[0]
+    if options.model and options.model.partition(":")[0] != provider:
+        return settings
+    known = {origin(settings.base_url), origin(BUILT_IN_ORIGINS.get(provider, ""))} - {""}
+    key = settings.api_key if origin(restored.base_url) in known else None
+    return settings.model_copy(update={"base_url": restored.base_url, "provider": provider, "api_key": key})
+
+
+def _remembered(session: Session, info: ModelInfo) -> str:
+    """The address to go on with later, if it was given for this session alone and holds nothing that may be secret."""
+    restored = session.restored
+    if session.loaded.origin.get("base_url") != "flags" and not (restored and restored.base_url):
+        return ""
+    url = session.orchestrator.given_url(info.provider)
+    if session.loaded.origin.get("base_url") != "flags" and restored and url != restored.base_url:
+        return ""
+    parts = urlsplit(url if "://" in url else f"http://{url}")
+    plain = all(name == "api-version" for name, _ in parse_qsl(parts.query, keep_blank_values=True))
+    return url if plain and "@" not in parts.netloc else ""
 
 
 def _keeper(session: Session) -> Callable[[str, str], None]:
@@ -160,6 +194,7 @@ async def _started(session: Session, spec: AgentSpec, info: ModelInfo) -> RunSta
         model=info.id,
         models=await _roles(session, info),
         permission_mode=session.policy.mode.value,
+        base_url=_remembered(session, info),
         sandbox=box.status if box else "off",
         cwd=str(session.workspace.root),
         context_files=tuple(f.path for f in session.context),

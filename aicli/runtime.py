@@ -13,7 +13,7 @@ from aicli.agents.agent import Agent
 from aicli.agents.prompt import context_files
 from aicli.agents.registry import AgentRegistry
 from aicli.agents.spec import AgentSpec
-from aicli.assembly import make_agent
+from aicli.assembly import addressed, make_agent
 from aicli.clean import Redactor
 from aicli.content.events import RetryScheduled
 from aicli.content.kinds import PermissionMode
@@ -91,7 +91,7 @@ async def build(loaded: Loaded, host: Host, options: RunOptions) -> Session:
     state.headless = not host.present
     state.tasks = restored.tasks if restored else ()
     built: list[Session] = []
-    orchestrator = _orchestrator(settings, keys, options, built)
+    orchestrator = _orchestrator(addressed(loaded, options, restored), keys, options, built)
     session = Session(
         agent=None,  # type: ignore[arg-type]
         loaded=loaded,

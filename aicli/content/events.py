@@ -24,7 +24,10 @@ class Outcome(StrEnum):
 
 
 class RunStarted(Value):
-    """`models` maps each role to "provider:model" or None; `sandbox` is full, reduced, none or off."""
+    """`models` maps each role to "provider:model" or None; `sandbox` is full, reduced, none or off.
+
+    `base_url` is the address that was given for the model's server on the command line; "" for its usual one.
+    """
 
     type: Literal["run_started"] = "run_started"
     session_id: str
@@ -32,6 +35,7 @@ class RunStarted(Value):
     task: str = ""
     model: str = ""
     models: dict[str, str | None] = {}
+    base_url: str = ""
     tools: tuple[str, ...] = ()
     permission_mode: str = "default"
     sandbox: str = ""

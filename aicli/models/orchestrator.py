@@ -182,6 +182,12 @@ class MultiModelOrchestrator:
             provider, url, self._http, key, wanted.retries, self._on_retry, wanted.num_ctx, sampling, self._cache_dir
         )
 
+    def given_url(self, provider: str) -> str:
+        """The base URL that is set, where it is this provider's; "" where it uses another."""
+        found = registry.provider(provider)
+        wanted = self._settings.base_url
+        return wanted if found and wanted and self._url(found).endswith(wanted) else ""
+
     async def close(self) -> None:
         await self._http.close()
 

@@ -54,12 +54,16 @@ class Summary:
 
 @dataclass(frozen=True)
 class Restored:
-    """A session as it stood: every call of `history` is answered. `skipped` counts the lines that could not be read."""
+    """A session as it stood: every call of `history` is answered. `skipped` counts the lines that could not be read.
+
+    `base_url` is where the server of `model` was said to be; "" for its usual address.
+    """
 
     id: str
     history: list[Message] = field(default_factory=list)
     agent: str = ""
     model: str = ""
+    base_url: str = ""
     mode: str = ""
     cwd: str = ""
     tasks: tuple[Task, ...] = ()
@@ -220,6 +224,7 @@ class SessionStore:
             history=answered(state.history),
             agent=last.agent if last else "",
             model=state.model,
+            base_url=state.base_url,
             mode=last.permission_mode if last else "",
             cwd=last.cwd if last else "",
             tasks=state.tasks,
@@ -305,14 +310,14 @@ class _Fold:
     def __init__(self) -> None:
         self.history: list[Message] = []
         self.started: RunStarted | None = None
-        self.model = ""
+        self.model = self.base_url = ""
         self.tasks: tuple[Task, ...] = ()
 
     def feed(self, event: AgentEvent) -> None:
         match event:
             case RunStarted():
                 self.started = event
-                self.model = event.model or self.model
+                self.model, self.base_url = event.model or self.model, event.base_url
             case MessageAdded():
                 self.history.append(event.message)
             case HistoryCut():
@@ -320,7 +325,8 @@ class _Fold:
             case ContextCompacted():
                 self.history[: event.replaced] = event.messages or (Message.user(event.summary),)
             case ModelChanged():
-                self.model = event.model
+                same = event.model.partition(":")[0] == self.model.partition(":")[0]
+                self.model, self.base_url = event.model, self.base_url if same else ""
             case ToolFinished(result=result) if isinstance(result.display, TasksDisplay):
                 self.tasks = result.display.tasks
             case _:

@@ -34,6 +34,23 @@ def texts(body: dict) -> str:
     return json.dumps(body["messages"], ensure_ascii=False)
 
 
+def test_a_resumed_session_goes_to_the_address_it_was_given_and_takes_no_key_there(here: Callable[..., Ran]) -> None:
+    env = {"AICLI_BASE_URL": "", "AICLI_MODELS__FAST": "", "AICLI_API_KEY": "", "OPENAI_API_KEY": "sk-" + "k" * 40}
+    with ModelServer(["one", "two", "three", "four", "five"]) as server, ModelServer(["six"]) as other:
+        url = f"{server.url}/v1"
+        assert here("prompt", "a", "-m", "openai:q", "--base-url", url, env=env).text == "one\n"
+        for told in ("two\n", "three\n"):
+            assert here("prompt", "b", "-c", env=env).text == told
+        assert here("agent", "run", "general", "c", "-c", env={**env, "AICLI_API_KEY": "sk-other"}).text == "four\n"
+        sent = [request.headers.get("authorization") for request in server.requests]
+        assert here("prompt", "d", "-c", "--base-url", f"{other.url}/v1", env=env).text == "six\n"
+        inside = url.replace("://", "://me:word@")
+        assert here("prompt", "e", "-m", "openai:q", "--base-url", inside, env=env).text == "five\n"
+    kept = b"".join(store().path(name).read_bytes() for name in store().ids())
+    assert url.encode() in kept and b"me:word" not in kept
+    assert "k" * 40 in str(sent[0]) and not any(sent[1:]), sent
+
+
 def test_continue_resume_fork_and_ephemeral(isolated: Path, here: Callable[..., Ran]) -> None:
     with ModelServer(["one", "two", "three", "four", "five"]) as server:
         first = here("prompt", "first 一", "--json", server=server).result("json")["session_id"]
