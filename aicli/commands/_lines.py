@@ -13,12 +13,14 @@ from aicli.commands import _slash
 from aicli.commands._mentions import expand
 from aicli.commands._options import RunFlags, run_options, settings_flags
 from aicli.content.events import AgentEvent, RunFinished
+from aicli.content.results import DiffDisplay
 from aicli.content.run_result import ResultFold
 from aicli.errors import AicliError
 from aicli.tools.host import Approval, ApprovalRequest, HeadlessHost, Host, Question
-from aicli.ui.cells import pad_right
+from aicli.ui.cells import pad_right, plain
 from aicli.ui.console import Console, ReaderGone, is_terminal
 from aicli.ui.interrupts import Interrupts
+from aicli.ui.pending import settings, what_runs
 from aicli.ui.plain import PlainRenderer
 from aicli.ui.terminal import drop_typed_ahead
 from aicli.ui.words import Words
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from aicli.runtime import Session
 
 THINK_FROM = 1_500
+WHOLE_LINES = 1_000_000
+"""Cells: no line of a question is broken."""
+
 SIMPLE = ("help", "clear", "quit", "model", "stats")
 
 
@@ -70,6 +75,12 @@ class LineReader:
             self._lines.get_nowait()
 
 
+def _target(request: ApprovalRequest) -> list[str]:
+    """The file that a change is for, where the title names it otherwise."""
+    change = request.preview
+    return [change.path] if isinstance(change, DiffDisplay) and change.path not in request.title else []
+
+
 class LineHost:
     """Somebody at a plain terminal: a question is text, the answer a line. Only a whole word counts."""
 
@@ -82,10 +93,12 @@ class LineHost:
 
     async def approve(self, request: ApprovalRequest) -> Approval:
         words = self._words
-        shown = request.call.args.get("command") or getattr(request.preview, "diff", "") or str(request.call.args)
         self._lines.forget()
         head = f"{pad_right(words('plain.ask'), 5)} {words.title(request.title)}"
-        self._console.complain(f"{head}\n{shown}\n{words('approval.because', why=words.said(request.why))}")
+        shown = "\n".join(plain(line) for line in what_runs(request, WHOLE_LINES))
+        where = "".join(f"  {one}\n" for one in (*_target(request), *settings(request, words)))
+        because = words("approval.because", why=words.said(request.why))
+        self._console.complain(f"{head}\n{shown}\n{where}{because}")
         while True:
             rule = f", s {words('approval.session', rule=request.rule)}" if request.rule else ""
             self._console.complain(f"y {words('approval.once')}{rule}, n {words('approval.no')}: ")

@@ -6,16 +6,16 @@ import re
 from collections.abc import Callable
 
 from aicli.clean import spelled
-from aicli.content.results import CommandDisplay, DiffDisplay, TextDisplay
+from aicli.content.results import DiffDisplay
 from aicli.tools.host import Approval, ApprovalRequest
 from aicli.ui.buffer import Buffer
 from aicli.ui.calls import split_title
-from aicli.ui.cells import Line, cut, cut_middle, sides, width
+from aicli.ui.cells import Line, cut, cut_middle, hard_wrap, sides, width
 from aicli.ui.display import diff_lines, short_path
 from aicli.ui.hunks import keep_only
 from aicli.ui.keys import Key
 from aicli.ui.lone import STILL, LoneKey, laid
-from aicli.ui.pending import Pending, text_lines
+from aicli.ui.pending import Pending, settings, text_lines, what_runs
 from aicli.ui.theme import ASKS, BOLD, DIM, STYLE_OF, YELLOW
 from aicli.ui.words import Words
 
@@ -166,9 +166,9 @@ class ApprovalPanel:
 
         def done(text: str | None) -> None:
             if text is not None and pending in self.pending:
-                self._settle(pending, Approval("once", args={**pending.request.call.args, name: text}))
+                self._settle(pending, Approval("once", args={**pending.args, name: text}))
 
-        self._edit_text(str(pending.request.call.args.get(name, "")), done)
+        self._edit_text(str(pending.args.get(name, "")), done)
 
     def _hunk(self, pending: Pending, keep: bool) -> None:
         self.kept.append(keep)
@@ -179,7 +179,7 @@ class ApprovalPanel:
         elif all(self.kept):
             self._answer(Approval("once"))
         else:
-            args = keep_only(pending.request.call.args, pending.hunk_name, pending.hunks, self.kept)
+            args = keep_only(pending.args, pending.hunk_name, pending.hunks, self.kept)
             self._answer(Approval("once", args=args))
 
     def _line_key(self, key: Key, now: float) -> None:
@@ -214,7 +214,7 @@ class ApprovalPanel:
             self._answer(Approval("deny", reason=text.strip()))
         elif text.strip():
             changed = text != pending.command
-            args = {**pending.request.call.args, "command": text} if changed else None
+            args = {**pending.args, "command": text} if changed else None
             self._answer(Approval("once", args=args))
 
     def _answer(self, approval: Approval) -> None:
@@ -241,12 +241,17 @@ class ApprovalPanel:
         tail: list[Line] = []
         if draft and self.mode == "choose":
             tail = [cut(((self.words("approval.draft", text=" ".join(draft.split())), DIM),), columns)]
-        reason = [] if self.mode == "hunk" else self._why(request, columns)
+        hunk = self.mode == "hunk"
+        reason, where = ([], []) if hunk else (self._why(request, columns), self._where(request, columns))
         body = self._body(pending, columns)
+        if where and limit - 1 - len(choices) - len(tail) - len(where) < 2:
+            choices, caret = self._choices(pending, columns, short=True)
         room = limit - 1 - len(choices) - len(tail)
-        if len(body) + len(reason) > room:
-            reason = reason if room - len(reason) >= min(3, len(body)) else []
-        middle = self._fit(body, max(1, room - len(reason)), columns)
+        if len(where) >= room:
+            body, where = [*where, *body], []  # never left out unseen: what is cut from the middle is counted
+        if len(body) + len(where) + len(reason) > room:
+            reason = reason if room - len(where) - len(reason) >= min(3, len(body)) else []
+        middle = [*self._fit(body, max(1, room - len(where) - len(reason)), columns), *where]
         lines = [head, *middle, *reason, *choices, *tail][:limit]
         place = (1 + len(middle) + len(reason) + caret[0], caret[1]) if caret else None
         return lines, place
@@ -257,10 +262,12 @@ class ApprovalPanel:
         if pending is None:
             return "", []
         rule = text_lines(self.words("approval.session", rule=pending.request.rule), columns)
+        where = settings(pending.request, self.words)
         lines = [self._head(pending, columns), *self._body(pending, columns)]
+        lines += text_lines(" · ".join(where), columns) if where else []
         return pending.request.title, [*lines, *(rule if pending.request.rule else [])]
 
-    def _head(self, pending: Pending, columns: int) -> Line:
+    def _titled(self, pending: Pending) -> tuple[str, str]:
         request = pending.request
         verb, subject = split_title(request.call.name, self.words.title(request.title))
         if pending.command is not None:
@@ -268,25 +275,28 @@ class ApprovalPanel:
         change = request.preview
         if isinstance(change, DiffDisplay):
             subject += f"  +{change.added} −{change.removed}"
-        count = self.words("approval.count", n=self.index + 1, total=len(self.pending))
+        return verb, subject
+
+    def _head(self, pending: Pending, columns: int) -> Line:
+        verb, subject = self._titled(pending)
         left: Line = ((f"{ASKS} ", STYLE_OF[ASKS]), (verb, BOLD), (" " + subject, BOLD))
-        return sides(left, ((count, DIM),), columns)
+        return sides(left, ((self._count(), DIM),), columns)
+
+    def _count(self) -> str:
+        return self.words("approval.count", n=self.index + 1, total=len(self.pending))
+
+    def _target(self, pending: Pending, columns: int) -> list[Line]:
+        """The file of a change where the head has no room for it, or names it by another name."""
+        change, (verb, subject) = pending.request.preview, self._titled(pending)
+        if pending.command is not None or not isinstance(change, DiffDisplay):
+            return []
+        cut_off = width(f"{ASKS} {verb} {subject}") + 2 + width(self._count()) > columns
+        return text_lines(change.path, columns) if cut_off or change.path not in subject else []
 
     def _body(self, pending: Pending, columns: int) -> list[Line]:
         if self.mode == "hunk" and len(self.kept) < len(pending.hunks):
             return diff_lines(pending.hunks[len(self.kept)].diff, columns, " ")
-        request = pending.request
-        if pending.command is not None:
-            return text_lines(pending.command, columns)
-        if isinstance(request.preview, DiffDisplay):
-            return diff_lines(request.preview.diff, columns, " ")
-        if isinstance(request.preview, TextDisplay) and request.preview.text:
-            return text_lines(request.preview.text, columns)
-        if isinstance(request.preview, CommandDisplay):
-            return text_lines(request.preview.command, columns)
-        return [
-            line for name, value in request.call.args.items() for line in text_lines(f"{name}: {value}", columns)
-        ] or text_lines(request.title, columns)
+        return [*self._target(pending, columns), *what_runs(pending.request, columns)]
 
     def _fit(self, body: list[Line], room: int, columns: int) -> list[Line]:
         """The first lines; the last one says how many lines and characters are missing and which key shows them."""
@@ -299,18 +309,21 @@ class ApprovalPanel:
         note = self.words(key, lines=len(missing), n=characters)
         return [*kept, cut((("  " + note, YELLOW),), columns)]
 
+    def _where(self, request: ApprovalRequest, columns: int) -> list[Line]:
+        """Folder, network and the like, over as many lines as they need; a long path keeps its ends, ⌃O has all of it."""
+        short = self.words("approval.cwd", cwd="")
+        path = cut_middle(spelled(short_path(request.cwd)), max(9, columns - 2 - width(short)))
+        rows: list[str] = []
+        for one in settings(request, self.words, path):
+            joined = f"{rows[-1]} · {one}" if rows else one
+            if rows and width(joined) > columns - 2:
+                rows.append(one)
+            else:
+                rows[-1:] = [joined]
+        return [(("  ", ""), *part) for row in rows for part in hard_wrap(row, max(8, columns - 2), DIM)]
+
     def _why(self, request: ApprovalRequest, columns: int) -> list[Line]:
-        where: list[str] = []
-        if request.kind == "execute":
-            where.append(self.words("approval.network_on" if request.network else "approval.network_off"))
-            if request.sandbox and request.sandbox != "full":
-                where.append(self.words("approval.sandbox", state=self.words.said(request.sandbox)))
-            if request.cwd:
-                room = columns - width("  " + " · ".join([self.words("approval.cwd", cwd=""), *where])) - 3
-                where.insert(
-                    0, self.words("approval.cwd", cwd=cut_middle(spelled(short_path(request.cwd)), max(9, room)))
-                )
-        lines = [cut((("  " + " · ".join(where), DIM),), columns)] if where else []
+        lines: list[Line] = []
         if request.why:
             why = self.words("approval.because", why=spelled(self.words.said(request.why)))
             lines.append(cut((("  " + why, DIM),), columns))

@@ -38,7 +38,11 @@ def hunks_of(args: JsonObject, preview: Display | None) -> tuple[str, list[Hunk]
     old, new = args.get("old_string"), args.get("new_string")
     if isinstance(old, str) and isinstance(new, str):
         placed = _parse(preview.diff) if isinstance(preview, DiffDisplay) else []
+        if args.get("edits"):
+            return "new_string", []  # more would change than these two texts tell
         hunks = _compare(old, new)
+        if args.get("replace_all") and len(placed) != len(hunks):
+            return "new_string", []  # in several places at once
         if [(h.old, h.new) for h in placed] == [(_ended(h.old), _ended(h.new)) for h in hunks]:
             hunks = [replace(h, at=p.at) for h, p in zip(hunks, placed, strict=True)]
         return "new_string", hunks

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from aicli.clean import sanitise
+from aicli.clean import sanitise, spelled
 from aicli.content.results import DiffDisplay
 from aicli.tools.host import Approval, ApprovalRequest, Question
 from aicli.ui.approvals import ApprovalPanel
 from aicli.ui.calls import split_title
 from aicli.ui.cells import Line, sides, wrap
 from aicli.ui.external import edit_text
-from aicli.ui.pending import Pending
+from aicli.ui.pending import Pending, command_of
 from aicli.ui.questions import LetterPanel, QuestionPanel
 from aicli.ui.stage import Stage
 from aicli.ui.theme import ASKS, BOLD, DIM, DONE, STOPPED, STYLE_OF
@@ -73,7 +73,10 @@ class TerminalHost:
         words = self.stage.words
         mark = STOPPED if approval.decision in ("deny", "stop") else DONE
         verb, subject = split_title(request.call.name, words.title(request.title))
-        if isinstance(request.preview, DiffDisplay):
+        ran = command_of(request) is not None and (approval.args or {}).get("command")
+        if ran:
+            subject = spelled(str(ran))
+        elif isinstance(request.preview, DiffDisplay) and approval.args is None:
             subject += f" +{request.preview.added} −{request.preview.removed}"
         done = words(f"approval.done_{approval.decision}")
         if approval.args is not None:
