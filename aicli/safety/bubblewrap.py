@@ -13,8 +13,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from aicli import paths
+from aicli.safety import held
 from aicli.safety.confined import Confined, Status
 from aicli.safety.masks import Hold, Masks
+from aicli.safety.mounts import Mounts
 from aicli.safety.sandbox_paths import (
     IN_GIT,
     PROTECTED_FILES,
@@ -112,7 +114,10 @@ class Bubblewrap:
     def confine(
         self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], writable: bool = True, network: bool = False
     ) -> Confined:
-        """Raises OSError when the filter can't be handed over. `close` removes what the mounts left in the workspace."""
+        """Raises OSError when the filter can't be handed over, PermissionError when what a rule denies can't be held.
+
+        `close` removes what the mounts left in the workspace.
+        """
         words = [self._program, "--unshare-all", "--new-session", "--die-with-parent", "--cap-drop", "ALL"]
         words += ["--share-net"] if network else []
         words += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
@@ -122,9 +127,12 @@ class Bubblewrap:
         words += self._hidden(network, env)
         words += self._roots(writable)
         fds: list[int] = []
-        hold = self._masks.hold() if writable else None
-        if hold is not None:
-            words += self._protected(hold)
+        hold = None
+        if writable:
+            mounts = Mounts()
+            held.hold(mounts, self._view.held, self._view.writable)
+            hold = self._masks.hold()
+            words += self._protected(mounts, hold)
         for folder in self._view.hidden_inside:
             words += ["--tmpfs", folder]
         if self._filter:
@@ -164,61 +172,53 @@ class Bubblewrap:
                 words += ["--ro-bind", shared, shared]
         return words
 
-    def _protected(self, hold: Hold) -> list[str]:
-        words: list[str] = []
+    def _protected(self, mounts: Mounts, hold: Hold) -> list[str]:
         for root in self._view.writable:
             names = list(PROTECTED_FILES) + (list(SHELL_FILES) if root == self._view.home else [])
-            for name in PROTECTED_FOLDERS:
-                words += self._folder(os.path.join(root, name), hold)
+            for path in (*(os.path.join(root, name) for name in PROTECTED_FOLDERS), *nested_git(root)):
+                self._folder(path, mounts, hold)
             for name in names:
-                words += self._file(os.path.join(root, name), hold)
-            for path in nested_git(root):
-                words += self._folder(path, hold)
-        return words + self._held()
+                self._file(os.path.join(root, name), mounts, hold)
+        return mounts.words(self._empty)
 
-    def _held(self) -> list[str]:
-        """What a rule denies to change, if it is there. The folders above it become mount points, so none can be moved."""
-        words: list[str] = []
-        for path in map(os.path.realpath, self._view.held):
-            root = next((r for r in self._view.writable if within(path, r)), "")
-            steps = os.path.relpath(path, root).split("/") if root else []
-            if not root or ".git" in steps or not os.path.exists(path):
-                continue
-            above = [os.path.join(root, *steps[:n]) for n in range(1, len(steps))]
-            words += [w for folder in above if folder not in words for w in ("--bind", folder, folder)]
-            words += ["--ro-bind", path, path]
-        return words
-
-    def _folder(self, path: str, hold: Hold) -> list[str]:
+    def _folder(self, path: str, mounts: Mounts, hold: Hold) -> None:
         own_git = os.path.basename(path) == ".git"
-        if os.path.islink(path):
-            return []  # a link can't be mounted over; what it leads to outside is read-only anyway
+        if os.path.islink(path) and not (path := self._behind(path)):
+            return
         if not os.path.exists(path):
             if own_git:  # git init may make one
                 hold.fresh(path)
-                return []
-            hold.made(path)
-            return ["--ro-bind", self._empty, path]
-        if not own_git or not os.path.isdir(path):
-            return ["--ro-bind", path, path]
-        words = ["--bind", path, path]  # a mount point of its own, so that it can't be moved away
+            else:
+                mounts.mask(path, hold.made)
+        elif not own_git or not os.path.isdir(path):
+            mounts.close(path)
+        else:
+            self._git(path, mounts, hold)
+
+    def _git(self, path: str, mounts: Mounts, hold: Hold) -> None:
+        mounts.open(path)
         for name in IN_GIT:
             inner = os.path.join(path, name)
             if os.path.exists(inner) and not os.path.islink(inner):
-                words += ["--ro-bind", inner, inner]
+                mounts.close(inner)
             elif name == "hooks":
-                hold.made(inner)
-                words += ["--ro-bind", self._empty, inner]
+                mounts.mask(inner, hold.made)
         hold.unwanted(os.path.join(path, "commondir"))
-        return words
 
-    def _file(self, path: str, hold: Hold) -> list[str]:
-        if os.path.islink(path):
-            return []
+    def _file(self, path: str, mounts: Mounts, hold: Hold) -> None:
+        if os.path.islink(path) and not (path := self._behind(path)):
+            return
         if os.path.exists(path):
-            return ["--ro-bind", path, path]
-        hold.made(path)
-        return ["--ro-bind", self._empty, path]  # a folder: git add passes it by, and nothing can be written to it
+            mounts.close(path)
+        else:  # a folder: git add passes it by, and nothing can be written to it
+            mounts.mask(path, hold.made)
+
+    def _behind(self, link: str) -> str:
+        """What a link leads to, if that stands in a root; outside it is read-only anyway. The link can't be mounted over."""
+        real = os.path.realpath(link)
+        roots = self._view.writable
+        inside = any(within(real, r) for r in roots) and not any(within(r, real) for r in roots)
+        return real if inside and os.path.exists(real) else ""
 
 
 def _memory(data: bytes) -> int:

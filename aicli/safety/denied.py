@@ -27,7 +27,7 @@ _GLUED = re.compile(r"(?:--[\w-]+|\w+)=(.+)|-[A-Za-z](.+)", re.DOTALL)
 def held_paths(deny: Iterable[str | Mapping[str, Any]], root: Path) -> tuple[str, ...]:
     """The files and folders that rules name outright: edit(src/**), edit(docs/) and edit(/a.txt), not edit(*.lock).
 
-    A rule that can't be read is left to whoever reads all of them.
+    "/" stands for all: edit and edit(**). A rule that can't be read is left to whoever reads all of them.
     """
     found: list[str] = []
     for given in deny:
@@ -36,21 +36,29 @@ def held_paths(deny: Iterable[str | Mapping[str, Any]], root: Path) -> tuple[str
             rule = parse_rule(text, known=[text.partition("(")[0]])
         except ConfigError:
             continue
-        if rule.tool in CHANGES and (path := plain_path(rule, root)):
+        if concerns_changes(rule) and (path := plain_path(rule, root)):
             found.append(path)
     return tuple(dict.fromkeys(found))
 
 
+def concerns_changes(rule: Rule) -> bool:
+    """Is it about paths that change? A bare edit is about all; a bare write_file is about that tool alone."""
+    return rule.tool == "edit" or (rule.tool in CHANGES and bool(rule.spec))
+
+
 def plain_path(rule: Rule, root: Path) -> str:
-    """The one path, with all below it, that a rule is about; "" if it has a glob in it."""
-    spec = rule.spec
-    for ending in ("/**", "/*", "/"):
-        spec = spec.removesuffix(ending)
-    if not spec or re.search(r"[*?\[\]\\!#]", spec):
+    """The one path, with all below it, that a rule is about, "/" if it takes all; "" if it has a glob in it."""
+    spec = f"/{rule.spec}"
+    while (shorter := re.sub(r"/\*{0,2}$", "", spec)) != spec:
+        spec = shorter
+    spec = spec[1:]
+    if not spec:
+        return "/"
+    if re.search(r"[*?\[\]\\]|^[!#]", spec):
         return ""
     if spec.startswith("//"):
         return os.path.normpath(spec[1:])
-    if spec.startswith("~/"):
+    if spec == "~" or spec.startswith("~/"):
         return os.path.normpath(os.path.expanduser(spec))
     return os.path.normpath(os.path.join(root, spec.lstrip("/")))
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from aicli.content.kinds import PermissionMode, ToolKind
+from aicli.safety.confined import Sandbox
 from aicli.safety.denied import held_paths
 from aicli.safety.policy import Policy
 from aicli.safety.rules import parse_rules
@@ -79,13 +81,26 @@ def test_rules_that_name_a_path_outright_are_held(isolated: Path) -> None:
         "write_file(x.txt)",
         "edit(*.lock)",
         "read(secret)",
-        "edit",
-        "edit(**)",
+        "write_file",
         "nonsense(",
     ]
     wanted = {os.path.join(isolated, name) for name in ("src", "a/b", "x.txt")}
     assert set(held_paths(rules, isolated)) == wanted
+    assert held_paths(["edit(src/**/)", "edit(src/*/)", "edit(src///)"], isolated) == (os.path.join(isolated, "src"),)
+    for every in ("edit", "edit(**)", "edit(*)", "edit(/**)", "edit(**/*)", "Edit(//**)", {"rule": "edit"}):
+        assert held_paths([every], isolated) == ("/",), every
     assert held_paths(["edit(//etc/x)", "edit(~/n.md)"], isolated) == ("/etc/x", os.path.expanduser("~/n.md"))
+
+
+@pytest.mark.parametrize("rule", ["edit", "edit(**)", "edit(*)", "Edit"])
+def test_a_bare_rule_takes_every_path(rule: str, workspace: Workspace) -> None:
+    policy = Policy(PermissionMode.BYPASS, parse_rules(deny=[rule]), workspace, sandbox_status="full")
+    for command in ("rm src/a.py", "echo x > f.txt", "cp f.txt g.txt", "cd src && touch new"):
+        assert policy.verdict("shell", ToolKind.EXECUTE, {"command": command}).decision == "deny", command
+    for command in ("cat src/a.py", "ls", "make"):
+        assert policy.verdict("shell", ToolKind.EXECUTE, {"command": command}).decision == "allow", command
+    alone = Policy(PermissionMode.BYPASS, parse_rules(deny=["write_file"]), workspace, sandbox_status="full")
+    assert alone.verdict("shell", ToolKind.EXECUTE, {"command": "rm src/a.py"}).decision == "allow"
 
 
 @needs_bwrap
@@ -115,3 +130,88 @@ def test_the_sandbox_holds_them_against_any_program(isolated: Path) -> None:
     for name in ("src/a.py", "deep/er/b.py", "one.txt"):
         assert (isolated / name).read_text() == "old\n"
     assert (isolated / "free.txt").read_text() == "new\n" and not (isolated / "absent").exists()
+
+
+def tree(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("old\n")
+
+
+def held_box(folder: Path, *rules: str) -> Sandbox:
+    return detect("required", folder, held=held_paths(rules, folder))
+
+
+@needs_bwrap
+def test_holding_one_path_opens_no_other(isolated: Path) -> None:
+    tree(
+        isolated,
+        ".vscode/tasks.json",
+        ".vscode/sub/x",
+        ".aicli/agents/x.md",
+        "src/gen/a",
+        "src/gen/out/o",
+        "vendor/lib/f",
+    )
+    subprocess.run(["git", "init", "-q", "vendor"], check=True)
+    rules = (
+        "edit(src/**)",
+        "edit(src/gen/out/**)",
+        "edit(.vscode/sub/**)",
+        "edit(vendor/lib/**)",
+        "edit(/.aicli/agents/x.md)",
+    )
+    wanted = ".vscode/tasks.json .aicli/agents/x.md .aicli/new src/gen/a src/gen/new src/gen/out/o vendor/.git/config"
+    names = [*wanted.split(), "vendor/.git/hooks/pre-commit", "vendor/.git/hooks/new", "vendor/lib/f"]
+    script = "for f in " + " ".join(names) + "; do (echo x >> $f) 2>/dev/null && echo $f; done; echo x > vendor/free"
+    for order in (rules, rules[::-1]):
+        done = run(held_box(isolated, *order), isolated, script)
+        assert (done.stdout, done.returncode) == ("", 0), done
+
+
+@needs_bwrap
+@pytest.mark.parametrize("rule", ["edit", "edit(**)"])
+def test_all_paths_are_held(rule: str, isolated: Path) -> None:
+    tree(isolated, "src/a.py")
+    box = held_box(isolated, rule)
+    assert run(box, isolated, "echo x > new; echo x > src/a.py; rm -r src; mkdir .aicli; git init -q .").returncode != 0
+    assert os.listdir(isolated) == ["src"] and (isolated / "src/a.py").read_text() == "old\n"
+    assert run(box, isolated, "cat src/a.py && echo t > /tmp/t").stdout == "old\n"
+
+
+@needs_bwrap
+def test_another_case_is_held_too(isolated: Path) -> None:
+    tree(isolated, "src/a", "Src/a", "文件夹/É")
+    done = run(
+        held_box(isolated, "edit(SRC/**)", "edit(文件夹/é)"), isolated, "echo x | tee src/a Src/a 文件夹/É; echo x > ok"
+    )
+    assert [(isolated / name).read_text() for name in ("src/a", "Src/a", "文件夹/É")] == ["old\n"] * 3, done
+    assert (isolated / "ok").exists()
+
+
+@needs_bwrap
+def test_a_link_that_could_be_replaced_stops_commands(isolated: Path) -> None:
+    tree(isolated, "real/f", "a/b/f")
+    (isolated / "src").symlink_to("real")
+    (isolated / "a" / "loop").symlink_to("loop")
+    (isolated / "a" / "b" / "in").symlink_to("../../real")
+    for rule in ("edit(src/**)", "edit(/src)", "edit(SRC/f)", "edit(a/loop)"):
+        box = held_box(isolated, rule)
+        with pytest.raises(PermissionError, match="a link that any command could replace"):
+            box.confine(["true"], cwd=isolated, env={})
+        assert run(box, isolated, "cat src/f", writable=False).stdout == "old\n"
+    box = held_box(isolated, "edit(real/**)", "edit(a/b/**)", "edit(a/b/in/f)", "edit(absent/**)")
+    done = run(box, isolated, "rm a/b/in; rm src; mkdir src; echo x > real/f; echo y > src/f")
+    assert (isolated / "real/f").read_text() == "old\n" and (isolated / "a/b/in").is_symlink(), done
+    assert (isolated / "src/f").read_text() == "y\n"
+
+
+@needs_bwrap
+def test_what_a_protected_link_leads_to_is_kept(isolated: Path) -> None:
+    tree(isolated, "config/code/tasks.json", "config/mcp.json", "config/free")
+    (isolated / ".vscode").symlink_to("config/code")
+    (isolated / ".mcp.json").symlink_to("config/mcp.json")
+    (isolated / ".idea").symlink_to(".")
+    run(detect("required", isolated), isolated, "echo x | tee config/code/tasks.json config/mcp.json config/free")
+    found = [(isolated / "config" / name).read_text() for name in ("code/tasks.json", "mcp.json", "free")]
+    assert found == ["old\n", "old\n", "x\n"]
