@@ -159,7 +159,7 @@ def run(args: Sequence[str]) -> int:
         return 0
     except Exception as e:
         if hasattr(e, "format_message"):  # the parser's own usage errors
-            _explain(e)
+            _explain(e, args)
             return 2
         if type(e).__name__ == "Abort":
             return 130
@@ -169,14 +169,32 @@ def run(args: Sequence[str]) -> int:
         return 1
 
 
-def _explain(error: Any) -> None:
-    """A usage error in one line that names the help of its command; a group without a sub-command shows its help."""
+def _explain(error: Any, args: Sequence[str]) -> None:
+    """A usage error in one line that names the help of its command; a group without a sub-command shows its help.
+
+    A run whose output is for a program has its result too.
+    """
     if type(error).__name__ == "NoArgsIsHelpError":
         typer.echo(error.format_message(), err=True)
         return
     place = getattr(getattr(error, "ctx", None), "command_path", "aicli")
     said = error.format_message().rstrip()
-    complain(line_of(said, f"Try {place} --help"))
+    form = _form_asked(args)
+    if form:
+        import_module("aicli.commands._output").misused(form, said, f"Try {place} --help")
+    else:
+        complain(line_of(said, f"Try {place} --help"))
+
+
+def _form_asked(args: Sequence[str]) -> str:
+    """json or stream-json, where the words of a run ask for one of them, be the rest as it may; else ""."""
+    words = list(args[: args.index("--")] if "--" in args else args)
+    if words[:1] != ["prompt"] and words[:2] != ["agent", "run"]:
+        return ""
+    forms = [after for before, after in zip(words, words[1:], strict=False) if before == "--output-format"]
+    forms += [word.partition("=")[2] for word in words if word.startswith("--output-format=")]
+    forms += ["json"] if "--json" in words else []
+    return forms[0] if forms and forms[0] in ("json", "stream-json") else ""
 
 
 def line_of(message: str, hint: str) -> str:

@@ -15,8 +15,9 @@ from aicli.commands._answer_file import AnswerFile
 from aicli.commands._options import RunFlags
 from aicli.content.events import AgentEvent, ErrorInfo, RunFinished, RunStarted
 from aicli.content.run_result import ResultFold, RunResult
-from aicli.errors import AicliError, InputError
+from aicli.errors import AicliError, InputError, UsageError
 from aicli.safety.secrets import all_secrets
+from aicli.sessions.log import new_id
 from aicli.ui.console import Console, ReaderGone
 from aicli.ui.language import spoken
 from aicli.ui.plain import PlainRenderer, closing
@@ -194,3 +195,9 @@ class Output:
 def _with_error(result: RunResult, reason: str, code: int, message: str) -> RunResult:
     error = ErrorInfo(type=reason, message=message)
     return result.model_copy(update={"status": "failed", "reason": reason, "exit_code": code, "error": error})
+
+
+def misused(form: str, message: str, hint: str) -> int:
+    """The output of a run whose command line can't be read, in the form that it asks for; returns the exit code."""
+    output = Output(RunFlags(output_format=form), new_id(), "", progress=False)
+    return output.failed(UsageError(message, hint=hint))

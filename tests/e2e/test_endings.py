@@ -183,3 +183,16 @@ def test_a_current_folder_that_is_gone(
         monkeypatch.chdir(isolated)
         assert ran.code == 2 and ran.result("stream-json")["subtype"] == "error_usage", ran
         assert here("agent", "list").code == 0
+
+
+def test_a_command_line_that_cannot_be_read_has_its_result_too(here: Callable[..., Ran]) -> None:
+    for form in ("json", "stream-json"):
+        for words in (("prompt", "hi", "--bogus"), ("agent", "run", "--max-turns", "many", "general", "x")):
+            ran = here(*words, "--output-format", form)
+            result = ran.result(form)
+            assert ran.code == 2 and result["subtype"] == "error_usage" and "--help" in result["error"]["hint"], ran
+            assert ran.err.startswith("aicli: ") and ran.err.count("\n") == 1, ran
+    assert here("prompt", "--json", "--bogus").result("json")["subtype"] == "error_usage"
+    for words in (("prompt", "hi", "--bogus"), ("sessions", "list", "--json", "--bogus")):
+        ran = here(*words)
+        assert (ran.code, ran.out) == (2, b"")
