@@ -75,12 +75,13 @@ class Upstream:
         self.output = read
 
     def close(self) -> None:
-        """Ends what still runs (its reader is gone) and frees all."""
-        for child in self._started:
-            kill_group(child)
-            child.wait()
-        for release in self._release:
-            release()
+        """Ends what still runs (its reader is gone) and frees all, each whatever another raises."""
+        with contextlib.ExitStack() as steps:
+            for release in self._release:
+                steps.callback(release)
+            for child in self._started:
+                steps.callback(child.wait)
+                steps.callback(kill_group, child)
 
 
 def kill_group(child: subprocess.Popen[bytes]) -> None:

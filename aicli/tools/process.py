@@ -17,6 +17,7 @@ from pathlib import Path
 
 from aicli.late import dataclass
 from aicli.safety.confined import Confined
+from aicli.safety.masks import Untidy
 from aicli.tools.capture import Capture, newest, readable
 from aicli.tools.launch import Command, Upstream, kill_group
 from aicli.tools.reapers import REAPERS, Reaped
@@ -25,6 +26,9 @@ MARK = "X_AICLI_CALL"
 """Environment name by which a child is still known should its reaper have been killed."""
 _GRACE = 0.5
 _DRAIN = 0.5
+_KILL = 2.0
+LAST_WAIT = 20.0
+"""Seconds for the end and the clean-up of a command that is over time; then its result is given without them."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,11 @@ class Running:
         self._upstream: Upstream | None = None
         self._popen = self._start(command)
         self._thread = threading.Thread(target=self._read, name="command", daemon=True)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError:  # no thread to be had
+            self._settle()
+            raise
 
     @property
     def pid(self) -> int:
@@ -83,10 +91,9 @@ class Running:
             in_namespace = command.sandbox is not None and command.sandbox.status == "full"
             return self._spawn(command.cwd, confined, (source, errors), in_namespace or bool(command.feeds))
         except BaseException:
-            os.close(self._out)
-            self._close_pipes()
-            self._end_upstream()
-            self._release()
+            with contextlib.ExitStack() as undo:  # each is done, whatever another raises
+                for step in (self._release, self._end_upstream, self._close_pipes, self._close_out):
+                    undo.callback(step)
             raise
         finally:
             os.close(errors)
@@ -138,10 +145,10 @@ class Running:
         listener()
 
     def _read(self) -> None:
-        try:
+        """Whatever goes wrong in a step, the others are done and the end is told."""
+        with _Step(self):
             self._pump(self._out)
-        finally:
-            self._settle()
+        self._settle()
 
     def _pump(self, out: int) -> None:
         poll = select.poll()
@@ -165,7 +172,7 @@ class Running:
                     is_open = False
                 if self._popen.poll() is not None:
                     break
-                if self._stop_at is not None and time.monotonic() - self._stop_at > 2:
+                if self._stop_at is not None and time.monotonic() - self._stop_at > _KILL:
                     self._popen.kill()  # whoever should have ended the tree does not act
         finally:
             if pidfd >= 0:
@@ -187,24 +194,42 @@ class Running:
         return bool(data)
 
     def _settle(self) -> None:
-        self._popen.wait()
-        os.close(self._out)
-        self._end_upstream()
-        self._judge()
-        if isinstance(self._popen, Reaped):
-            self._popen.close()
-        self._close_pipes()
-        self._release()
+        steps = (self._see_it_gone, self._close_out, self._end_upstream, self._judge, self._close_pipes, self._release)
+        for step in steps:
+            with _Step(self):
+                step()
+        if self.exit_code is None and not self.signal:
+            self.exit_code = 1  # how it ended could not be made out
         self.seconds = time.monotonic() - self.started
         with self._lock:
             self.ended.set()
             listeners, self._listeners = self._listeners, []
         for listener in listeners:
-            listener()
+            with _Step(self):
+                listener()
+
+    def say(self, words: str) -> None:
+        """A line of our own at the end of the output: the model and the person must see it."""
+        self.capture.feed(f"\n[aicli: {words}]\n".encode(errors="replace"))
+
+    def _see_it_gone(self) -> None:
+        """At once, but where reading failed: then the tree is ended first."""
+        if self._popen.poll() is None:
+            self.end()
+            until = time.monotonic() + _KILL
+            while self._popen.poll() is None and time.monotonic() < until:
+                time.sleep(0.01)
+            if self._popen.poll() is None:
+                self._popen.kill()
+        self._popen.wait()
+
+    def _close_out(self) -> None:
+        os.close(self._out)
 
     def _judge(self) -> None:
         code = self._popen.returncode or 0
         if isinstance(self._popen, Reaped):
+            self._popen.close()
             word, _, number = self._popen.said.decode().partition("\n")[0].partition(" ")
             if word == "exit":
                 code = int(number)
@@ -228,6 +253,21 @@ class Running:
             control, self._control = self._control, -1
         if control >= 0:
             os.close(control)
+
+
+class _Step:
+    """One step of a command's end: what it raises is said in the output and keeps no other step from being done."""
+
+    def __init__(self, running: Running) -> None:
+        self._running = running
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> bool:
+        if kind is not None:
+            with contextlib.suppress(Exception):  # saying it may itself raise
+                self._running.say(str(error) if kind is Untidy else f"a fault at its end: {kind.__name__}: {error}")
+        return True
 
 
 async def run(
@@ -274,13 +314,20 @@ async def _wait(running: Running, timeout: float) -> bool:
         await asyncio.wait_for(done.wait(), max(timeout, 0.01))
     except TimeoutError:
         running.end()
-        await done.wait()
+        await _told(running, done)
         return False
     except asyncio.CancelledError:
         running.end()
-        await asyncio.shield(done.wait())
+        await asyncio.shield(_told(running, done))
         raise
     return True
+
+
+async def _told(running: Running, done: asyncio.Event) -> None:
+    try:
+        await asyncio.wait_for(done.wait(), LAST_WAIT)
+    except TimeoutError:
+        running.say("the command, or the clean-up after it, has not ended; it is not waited for any longer")
 
 
 class _Feed:

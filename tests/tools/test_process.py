@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from aicli.safety.confined import Confined
+from aicli.safety.masks import Untidy
 from aicli.tools.capture import FILE_LIMIT, KEEP, Capture, newest, readable
 from aicli.tools.launch import Command
 from aicli.tools.process import ProcessResult, Running, run, signal_name
@@ -237,3 +238,82 @@ def test_descriptors_to_pass_on_keep_their_numbers(tmp_path: Path) -> None:
         assert done(command("x", sandbox=Passing())).output == "through\n"
     finally:
         os.close(fd)
+
+
+class Faulty(Box):
+    """A sandbox whose clean-up raises."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__()
+        self.error = error
+
+    def _close(self) -> None:
+        super()._close()
+        raise self.error
+
+
+FAULTS = (PermissionError(13, "no right"), RecursionError("too deep"), SystemExit(3), MemoryError())
+
+
+@pytest.mark.parametrize("error", FAULTS, ids=lambda error: type(error).__name__)
+def test_a_fault_in_the_clean_up_neither_hangs_nor_loses_the_result(error: BaseException) -> None:
+    box = Faulty(error)
+    result = done(command("/bin/sh", "-c", "echo 好; exit 7", sandbox=box))
+    assert (result.exit_code, result.timed_out, box.open) == (7, False, 0)
+    assert result.output.startswith("好\n") and f"[aicli: a fault at its end: {type(error).__name__}" in result.output
+    result = done(command("/bin/cat", feeds=(("/bin/echo", "x"), ("/bin/cat",)), sandbox=box))
+    assert result.exit_code == 0 and result.output.startswith("x\n") and box.open == 0, "each of several is released"
+    result = done(command("/bin/sleep", "77", sandbox=box), timeout=0.2)
+    assert result.timed_out and box.open == 0 and not alive("/bin/sleep 77")
+
+
+def test_what_could_not_be_put_right_is_said_in_its_own_words() -> None:
+    result = done(command("/bin/echo", "x", sandbox=Faulty(Untidy("Do not use git in 文件."))))
+    assert result.exit_code == 0 and result.output == "x\n\n[aicli: Do not use git in 文件.]\n"
+
+
+def test_a_fault_in_the_clean_up_of_a_start_that_failed() -> None:
+    box = Faulty(PermissionError(13, "no right"))
+    before = sorted(os.listdir("/proc/self/fd"))
+    for argv, feeds in ((("/no/such",), ()), (("/bin/cat",), (("/bin/echo", "x"), ("/no/such",)))):
+        with pytest.raises(OSError):
+            done(Command(argv, Path("/no/such" if not feeds else "."), {}, box, feeds=feeds))
+    assert box.open == 0 and sorted(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_fault_in_reading_ends_the_command_and_a_listeners_keeps_no_other_waiting() -> None:
+    def fails(*_: object) -> None:
+        raise ValueError("of a listener")
+
+    running = Running(command("/bin/sh", "-c", "echo line; sleep 76"), Capture(on_piece=fails))
+    told = threading.Event()
+    running.when_ended(fails)
+    running.when_ended(told.set)
+    assert told.wait(20) and running.ended.is_set() and not alive("sleep 76")
+    assert "ValueError: of a listener" in running.capture.text(1_000)[0]
+
+
+def test_a_clean_up_that_does_not_end_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    go, gone = threading.Event(), threading.Event()
+
+    class Stuck(Box):
+        def _close(self) -> None:
+            go.wait(60)
+            gone.set()
+
+    monkeypatch.setattr("aicli.tools.process.LAST_WAIT", 0.2)
+    try:
+        result = done(command("/bin/echo", "x", sandbox=Stuck()), timeout=0.3)
+        assert result.timed_out and result.output.startswith("x\n") and "not waited for any longer" in result.output
+
+        async def cancelled() -> None:
+            task = asyncio.ensure_future(run(command("/bin/echo", "x", sandbox=Stuck()), timeout=60))
+            await asyncio.sleep(0)
+            task.cancel()
+            await task
+
+        with pytest.raises(asyncio.CancelledError):
+            asyncio.run(cancelled())
+    finally:
+        go.set()
+    assert gone.wait(10)
