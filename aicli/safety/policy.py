@@ -254,6 +254,7 @@ class Policy:
         if place := gates.deletes_a_root(part, roots, cwd):
             return Verdict("deny", f"it deletes {place} with all that is in it", "deletes a root")
         reads = silent or self._reads_only(part, cwd)
+        network = network or (self.sandbox_status in ("off", "none") and not reads)  # then every command has it
         if refused := self._denied(part, cwd, network, reads):
             return refused
         for rule in self.rules.ask:
@@ -289,13 +290,15 @@ class Policy:
             if _speaks_of(rule, network):
                 fit = rule.fits_argv(part.argv, strictly=False)
                 if fit == "yes":
-                    return Verdict("deny", f"the rule {rule.text} refuses it", rule.text)
+                    bare = rule.tool == "network" and self.sandbox_status in ("off", "none")
+                    why = "; without a sandbox every command has the network" if bare else ""
+                    return Verdict("deny", f"the rule {rule.text} refuses it{why}", rule.text)
                 if fit == "maybe":
                     why = f"it can't be told whether the rule {rule.text} refuses it; write the command out plainly"
                     return Verdict("deny", why, rule.text)
                 continue
-            concerns = rule.tool == "read" or (rule.tool in denied.CHANGES and not reads)
-            if concerns and rule.spec and self.workspace and (word := self._named_by(rule, part, cwd)):
+            concerns = bool(rule.spec) if rule.tool == "read" else denied.concerns_changes(rule) and not reads
+            if concerns and self.workspace and (word := self._named_by(rule, part, cwd)):
                 return Verdict("deny", f"the rule {rule.text} refuses {word}", rule.text)
         return None
 
