@@ -217,7 +217,21 @@ def _check(values: Mapping[str, Any], file: SettingsFile | None) -> None:
             )
         complaint = wrong(key, value)
         if complaint:
-            raise error(f"{where}{key} {complaint}")
+            raise error(f"{where}{key if file else flag_of(key)} {complaint}")
+
+
+_FLAGS = {
+    "models.level": "--thinking",
+    "permissions.mode": "--permission-mode",
+    "permissions.allow": "--allowed-tools",
+    "permissions.deny": "--disallowed-tools",
+    "sandbox.mode": "--sandbox",
+}
+
+
+def flag_of(key: str) -> str:
+    """The flag that sets the key."""
+    return _FLAGS.get(key) or "--" + key.rpartition(".")[2].replace("_", "-")
 
 
 def wrong(key: str, value: Any) -> str:
@@ -232,8 +246,7 @@ def wrong(key: str, value: Any) -> str:
     try:
         Settings.from_data(nested({key: value}))
     except Misfit as e:
-        said = (e.said[0].lower() + e.said[1:]).removeprefix("input ")
-        return said if key == "api_key" else f"{said}, not {json.dumps(e.given, ensure_ascii=False, default=str)}"
+        return e.said if key == "api_key" else f"{e.said}, not {json.dumps(e.given, ensure_ascii=False, default=str)}"
     return ""
 
 

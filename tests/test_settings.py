@@ -115,7 +115,7 @@ def test_rules_of_flags_add_to_those_of_the_files(isolated: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[models]\nfast = 1\n", "config.toml:2: models.fast should be a valid string, not 1"),
+        ("[models]\nfast = 1\n", "config.toml:2: models.fast should be text, not 1"),
         (
             "# 注释\n\n[limits]\nmax_turn = 3\n",
             "config.toml:4: unknown setting 'limits.max_turn'. Did you mean limits.max_turns?",
@@ -123,7 +123,7 @@ def test_rules_of_flags_add_to_those_of_the_files(isolated: Path) -> None:
         ('fastModel = "x"\n', "config.toml:1: unknown setting 'fastModel'"),
         ('[models]\nfast = "a"\nthinking "b"\n', "config.toml:3: "),
         ('[models]\nfast = ["a" "b"]\n', "config.toml:2: "),
-        ("[limits]\nmax_turns = 0\n", "config.toml:2: limits.max_turns should be greater than or equal to 1, not 0"),
+        ("[limits]\nmax_turns = 0\n", "config.toml:2: limits.max_turns should be at least 1, not 0"),
         ('[permissions]\nmode = "yes"\n', "config.toml:2: permissions.mode should be one of plan, default"),
         ("models = 3\n", "config.toml:1: unknown setting 'models'"),
         ("zzz = 3\n", "See: aicli config show."),
@@ -200,7 +200,7 @@ def test_a_wrong_variable_is_an_error_an_unknown_one_a_warning(isolated: Path) -
 
 
 def test_flags_are_usage_errors(isolated: Path) -> None:
-    with pytest.raises(UsageError, match="max_turns"):
+    with pytest.raises(UsageError, match="--max-turns should be at least 1, not 0"):
         load({"limits.max_turns": 0}, cwd=isolated, environ={})
 
 

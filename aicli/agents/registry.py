@@ -18,6 +18,7 @@ class AgentRegistry:
     def __init__(self, folders: Sequence[Path] = ()) -> None:
         self._specs: dict[str, AgentSpec] = {}
         self.problems: list[str] = []
+        self._broken: dict[str, ConfigError] = {}
         for entry in sorted(BUILTIN.glob("*.md")):
             self._add(parse_spec(entry.stem, entry.read_text("utf-8"), "built in"))
         for folder in folders:
@@ -27,18 +28,30 @@ class AgentRegistry:
         for file in sorted(folder.glob("*.md")) if folder.is_dir() else ():
             try:
                 self._add(parse_spec(file.stem, file.read_text("utf-8-sig"), str(file)))
-            except (ConfigError, OSError, UnicodeDecodeError) as e:
-                self.problems.append(f"{file}: {e}")
+            except ConfigError as e:
+                self._skip(file, e)
+            except (OSError, UnicodeDecodeError) as e:
+                self._skip(file, ConfigError(f"{file}: {e}"))
+
+    def _skip(self, file: Path, error: ConfigError) -> None:
+        self._broken[file.stem.casefold()] = error
+        self.problems.append(error.line)
 
     def _add(self, spec: AgentSpec) -> None:
         self._specs[spec.name] = spec
+        self._broken.pop(spec.name.casefold(), None)
 
     def __iter__(self) -> Iterator[AgentSpec]:
         return iter(self._specs.values())
 
     def get(self, name: str) -> AgentSpec:
-        """By name, display name or alias, in any case. Raises UsageError with the nearest name."""
+        """By name, display name or alias, in any case.
+
+        Raises UsageError with the nearest name, ConfigError where the file of that name could not be read.
+        """
         wanted = name.strip().casefold()
+        if wanted in self._broken:
+            raise self._broken[wanted]
         for spec in self:
             names = (spec.name, spec.display_name, *spec.aliases)
             if wanted and wanted in {n.casefold() for n in names}:

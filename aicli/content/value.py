@@ -107,7 +107,7 @@ class Misfit(ValueError):
     """Data that means no value: `where` as a dotted key, `said` what it should be, `given` what it is."""
 
     def __init__(self, where: str, said: str, given: Any = None) -> None:
-        super().__init__(f"{where}: {said}")
+        super().__init__(f"{where} {said}" if where else said)
         self.where, self.said, self.given = where, said, given
 
 
@@ -119,7 +119,36 @@ def checked(kind: Any, data: Any) -> Any:
         return adapter(kind).validate_python(data)
     except ValidationError as e:
         first = e.errors(include_url=False)[0]
-        raise Misfit(".".join(map(str, first["loc"])), first["msg"], first["input"]) from None
+        raise Misfit(".".join(map(str, first["loc"])), _complaint(first), first["input"]) from None
+
+
+_NUMBER, _WHOLE, _LIST = "should be a number", "should be a whole number", "should be a list"
+_COMPLAINTS = {
+    **dict.fromkeys(("int_parsing", "int_type", "int_from_float", "int_parsing_size"), _WHOLE),
+    **dict.fromkeys(("float_parsing", "float_type", "finite_number"), _NUMBER),
+    **dict.fromkeys(("bool_parsing", "bool_type"), "should be true or false"),
+    **dict.fromkeys(("list_type", "tuple_type", "set_type"), _LIST),
+    **dict.fromkeys(("dict_type", "model_type", "dataclass_type"), "should be a table"),
+    "string_type": "should be text",
+    "missing": "is missing",
+    "extra_forbidden": "is not known here",
+    "unexpected_keyword_argument": "is not known here",
+}
+
+
+def _complaint(error: Any) -> str:
+    """What is wrong, as something that follows a name, in words of our own."""
+    kind, bounds = error["type"], error.get("ctx", {})
+    if kind == "greater_than_equal":
+        return f"should be at least {bounds['ge']}"
+    if kind == "less_than_equal":
+        return f"should be at most {bounds['le']}"
+    if kind == "greater_than":
+        return f"should be more than {bounds['gt']}"
+    if kind == "less_than":
+        return f"should be less than {bounds['lt']}"
+    said = str(error["msg"])
+    return _COMPLAINTS.get(kind) or (said[:1].lower() + said[1:]).removeprefix("input ")
 
 
 @cache

@@ -77,11 +77,13 @@ class ToolRegistry:
         if pattern.startswith("kind:"):
             kind = tool.kind.value if isinstance(tool.kind, ToolKind) else "mixed"
             return kind == pattern[5:]
-        return fnmatchcase(tool.name, pattern) or pattern in tool.aliases
+        return (
+            fnmatchcase(tool.name, pattern) or pattern in tool.aliases or pattern.lower() in (tool.name, *tool.aliases)
+        )
 
     def _hint(self, name: str) -> str:
-        near = difflib.get_close_matches(name, [*self._tools, *self._aliases], 1)
-        return f"Did you mean {near[0]}?" if near else "Tools: " + ", ".join(self._tools)
+        near = difflib.get_close_matches(name.lower(), self.canonical, 1)
+        return f"Did you mean {self.canonical[near[0]]}?" if near else "Tools: " + ", ".join(self._tools)
 
     def load_builtin(self) -> None:
         import aicli.tools.builtin as package

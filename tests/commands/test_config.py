@@ -57,7 +57,7 @@ def test_set_get_and_reset_of_one_key_keep_comments(aicli: Callable) -> None:
 
 def test_what_is_wrong_changes_nothing(aicli: Callable) -> None:
     ran = aicli("config", "set", "limits.max_turns", "0")
-    assert ran.code == 2 and "greater than or equal to 1" in ran.err
+    assert ran.code == 2 and "at least 1" in ran.err
     ran = aicli("config", "set", "maxTurns", "3")
     assert ran.code == 2 and "Did you mean limits.max_turns?" in ran.err
     assert not user_file().exists()

@@ -44,6 +44,20 @@ def test_own_agents_and_tools_are_listed_and_broken_ones_named(aicli: Callable) 
     assert "count_lines" in ran.out and "broken.py" in ran.err
 
 
+def test_an_agent_file_of_another_program_has_the_tools_that_it_names(aicli: Callable) -> None:
+    agents = paths.config_folder() / "agents"
+    agents.mkdir(parents=True)
+    (agents / "reader.md").write_text("---\nname: reader\ntools: Read, Grep, Bash\n---\nYou read.")
+    (agents / "wrong.md").write_text("---\ntools: Read, Wriet\n---\nYou read.")
+    (agents / "unknown.md").write_text("---\ntolls: Read\n---\nYou read.")
+    found = json.loads(aicli("agent", "show", "reader", "--json").out)
+    assert found["tools"] == ["grep", "read_file", "shell"] and found["instructions"] == "You read."
+    ran = aicli("agent", "show", "wrong")
+    assert ran.code == 2 and "no tool matches 'Wriet'. Did you mean write_file?" in ran.err
+    ran = aicli("agent", "show", "unknown")
+    assert ran.code == 52 and "unknown.md: an agent has no 'tolls'. Did you mean tools?" in ran.err
+
+
 def test_tools_show_kind_description_and_aliases(aicli: Callable) -> None:
     shown = aicli("tools").out.splitlines()
     lines = {line.split()[0]: line for line in shown}

@@ -52,7 +52,7 @@ PIECES = {
     "  not {0}: {1}: {2}": "  not undone: {0}: {1}",
     "{0} {1} in {2} {3}": "{0} hits in {1} files",
     "Give more of it: ": "Give more of it: {0}",
-    "{0}, not {1}": "{0} should be a valid string, not {1}",
+    "{0}, not {1}": "{0} should be text, not {1}",
     "{0} declined to answer{1}": "{0} declined to answer: {1}",
     "{0}unknown setting {1}": "{0}: unknown setting {1}",
     "{0}Providers: {1}.": "Did you mean {0}? Providers: {1}",
@@ -66,6 +66,8 @@ PIECES = {
 
 
 def filled(text: str) -> str:
+    """With something in each slot; a plural's ending is one."""
+    text = re.sub(r"(?<=[a-z])\{\d\}(?![\w,])", "s", text)
     return re.sub(r"\{(\d+)\}", lambda m: f"X{m[1]}", text).strip()
 
 
