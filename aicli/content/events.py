@@ -98,7 +98,10 @@ class ToolFinished(Value):
 
 
 class Approved(Value):
-    """`by` is person, rule or mode; `scope` once, session or always."""
+    """`by` is person, rule or mode; `scope` once, session or always.
+
+    `args`: the arguments that run instead, when the person changed them, with the title they have then.
+    """
 
     type: Literal["approved"] = "approved"
     call_id: str
@@ -106,6 +109,8 @@ class Approved(Value):
     why: str = ""
     scope: str = "once"
     rule: str = ""
+    args: JsonObject | None = None
+    title: str = ""
 
 
 class Denied(Value):

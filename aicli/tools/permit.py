@@ -105,12 +105,14 @@ class Permit:
             if answer.decision == "always" and self.save_rule:
                 self.save_rule(rule, answer.scope)
             self._settle_covered()
+        told = Approved(call_id=ready.call.id, by="person", why=verdict.why, scope=answer.decision, rule=rule)
         if answer.args is not None:
             ready = changed(ready, answer.args)
+            told = told.model_copy(update={"args": ready.args, "title": ready.title})
             if (again := self._verdict(ready)).decision == "deny":
                 emit(_denied(ready, "policy", again.why))
                 raise Refused(f"not permitted: {again.why}")
-        emit(Approved(call_id=ready.call.id, by="person", why=verdict.why, scope=answer.decision, rule=rule))
+        emit(told)
         return ready
 
     async def _answer(self, request: ApprovalRequest, covered: Callable[[], bool]) -> Approval | None:

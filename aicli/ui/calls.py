@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from aicli.clean import Sanitiser, sanitise
-from aicli.content.events import Outcome, ToolFinished, ToolStarted
+from aicli.content.events import Approved, Outcome, ToolFinished, ToolProgress, ToolStarted
 from aicli.ui import amounts
 from aicli.ui.cells import Line, cut, cut_middle, pad_right, sides, width
 from aicli.ui.display import INDENT, Shown, shown, text_lines
@@ -115,6 +115,15 @@ class CallView:
         lines += self.children
         lines += [cut(((indent, ""), *line), columns) if indent else line for line in view.lines]
         return lines, view
+
+
+def told(calls: dict[str, CallView], event: ToolProgress | Approved, words: Words) -> None:
+    """What a call prints, and what it is once the person has changed it, at its line."""
+    view = calls.get(event.call_id)
+    if view is not None and isinstance(event, ToolProgress):
+        view.output(event.text)
+    elif view is not None and isinstance(event, Approved) and event.title:
+        view.title = words.title(event.title)
 
 
 def split_title(name: str, title: str) -> tuple[str, str]:

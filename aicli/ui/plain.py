@@ -7,6 +7,7 @@ from collections.abc import Callable
 from aicli.clean import sanitise
 from aicli.content.events import (
     AgentEvent,
+    Approved,
     CallRecovered,
     ContextCompacted,
     Delegated,
@@ -73,6 +74,10 @@ class PlainRenderer:
                 self._titles[event.call.id] = split_title(event.tool or event.call.name, self._words.title(event.title))
                 if self._verbose:
                     self._line("run", self._subject(event.call.id, event.call.name), indent)
+            case Approved() if event.title and event.call_id in self._titles:  # the person changed what runs
+                self._titles[event.call_id] = split_title(
+                    self._titles[event.call_id][0], self._words.title(event.title)
+                )
             case ToolFinished():
                 self._finished(event, indent)
             case Delegated():

@@ -208,7 +208,8 @@ def _system(event: AgentEvent) -> JsonObject | None:
                 "dialect": event.dialect,
             }
         case Approved():
-            granted = event.model_dump(exclude={"type", "call_id"})
+            granted = event.model_dump(exclude={"type", "call_id", "args", "title"})
+            granted |= {} if event.args is None else {"tool_input": event.args}
             return {"subtype": "permission", "decision": "allow", "tool_use_id": event.call_id, **granted}
         case Denied():
             refused = {"tool_name": event.name, "tool_input": event.args, "by": event.by, "why": event.why}

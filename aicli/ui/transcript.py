@@ -5,6 +5,7 @@ from __future__ import annotations
 from aicli.clean import Sanitiser, sanitise
 from aicli.content.events import (
     AgentEvent,
+    Approved,
     CallRecovered,
     ContextCompacted,
     Delegated,
@@ -24,7 +25,7 @@ from aicli.content.events import (
 )
 from aicli.content.stream import CallDelta, Relabelled, Restarted, StreamEvent, TextDelta, ThinkingDelta
 from aicli.ui import amounts
-from aicli.ui.calls import CallView
+from aicli.ui.calls import CallView, told
 from aicli.ui.cells import Line, cut, hard_wrap, plain, sides, wrap
 from aicli.ui.display import INDENT
 from aicli.ui.markdown import MarkdownStream
@@ -84,9 +85,8 @@ class Transcript:
                 self._close_text(now)
                 view = self._calls[event.call.id] = CallView.of(event, now, self.words)
                 view.wait(event.call.id in self._asked, now)
-            case ToolProgress():
-                if event.call_id in self._calls:
-                    self._calls[event.call_id].output(event.text)
+            case ToolProgress() | Approved():
+                told(self._calls, event, self.words)
             case ToolFinished():
                 self._finished_call(event)
             case Delegated():
@@ -212,9 +212,8 @@ class Transcript:
             case ToolStarted():
                 begun = parent.busy_children[inner.call.id] = CallView.of(inner, now, self.words)
                 begun.wait(inner.call.id in self._asked, now)
-            case ToolProgress():
-                if inner.call_id in parent.busy_children:
-                    parent.busy_children[inner.call_id].output(inner.text)
+            case ToolProgress() | Approved():
+                told(parent.busy_children, inner, self.words)
             case ToolFinished():
                 child = parent.busy_children.pop(inner.call_id, None) or CallView(inner.name, inner.name)
                 if inner.call_id in self._refused:
