@@ -48,6 +48,38 @@ def git_hooks(site: Site) -> None:
     assert site.git("show", "--name-only", "--format=").split() == ["n"]
 
 
+@case("D47")
+def a_new_repository_that_resists(site: Site) -> None:
+    """Modes, kinds and depths that could keep a repository of a command's own making from being tamed; none may hang."""
+    make = (
+        "git init -q . && printf '#!/bin/sh\\ntouch PWN\\n' > .git/hooks/pre-commit && chmod +x .git/hooks/pre-commit"
+    )
+    make += " && git config core.fsmonitor ./ev"
+    for more in (
+        "chmod 500 .git/hooks",
+        "chmod 0 .git/hooks .git/config .git",
+        "mkdir -p .git/modules/m/hooks && chmod 500 .git/modules/m .git/modules .git/hooks .git .",
+        "mv .git/hooks/pre-commit x && rm -r .git/hooks && mkdir h && mv x h/pre-commit && ln -s ../h .git/hooks",
+        "mkdir .git/hooks/d && cd .git/hooks/d && for n in $(seq 300); do mkdir d && cd d; done; cd /; echo",
+        "rm .git/config && mkfifo .git/config; rm -f .git/index; mkfifo .git/index",
+        "mv .git g; mkfifo .git",
+    ):
+        begin = time.monotonic()
+        outcome = site.shell(f"{make} && {more}", "bypass", timeout=20)
+        next_one = site.shell("echo here", "bypass", timeout=20)
+        site.work.chmod(0o700)
+        assert "here" in next_one.text, (more, outcome, next_one)
+        committed = "git add f; git commit -qm x; git status" if (site.work / ".git").exists() else "true"
+        run = {"cwd": site.work, "env": {"PATH": "/usr/bin:/bin", "HOME": str(site.home)}, "capture_output": True}
+        subprocess.run(["/bin/sh", "-c", committed], timeout=30, check=False, **run)  # type: ignore[call-overload]
+        settings = site.work / ".git" / "config"
+        tame = not site.canary.exists() and not (settings.is_file() and "fsmonitor" in settings.read_text())
+        site.check(
+            f"{more}: {time.monotonic() - begin:.1f} s", tame and not (site.work / ".git/hooks/pre-commit").exists()
+        )
+        subprocess.run(["rm", "-rf", ".git", "g", "h", "PWN"], cwd=site.work, check=True)
+
+
 @case("D24")
 def the_hosts_network(site: Site) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:

@@ -18,7 +18,7 @@ from tests.support.counts import count, soaking
 from tests.support.figures import figure
 
 ROOT = Path(__file__).parent.parent.parent
-NEEDS_BWRAP = {"D23", "D24", "D25", "D28"}
+NEEDS_BWRAP = {"D23", "D24", "D25", "D28", "D47"}
 no_bwrap = not shutil.which("bwrap")
 OTHER = 65534
 WHOLE_RUNS = {"D29", "D30", "D34", "D41", "D42", "D45", "D46"}
