@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -191,7 +192,7 @@ def _form_asked(args: Sequence[str]) -> str:
     words = list(args[: args.index("--")] if "--" in args else args)
     if words[:1] != ["prompt"] and words[:2] != ["agent", "run"]:
         return ""
-    forms = [after for before, after in zip(words, words[1:], strict=False) if before == "--output-format"]
+    forms = [after for before, after in pairwise(words) if before == "--output-format"]
     forms += [word.partition("=")[2] for word in words if word.startswith("--output-format=")]
     forms += ["json"] if "--json" in words else []
     return forms[0] if forms and forms[0] in ("json", "stream-json") else ""

@@ -24,8 +24,8 @@ async def main() -> None:
                 print(f"[{call.name} {call.args}]")
             case events.ToolFinished(outcome=outcome, seconds=seconds):
                 print(f"[{outcome} after {seconds:.1f} s]")
-            case events.RunFinished(status=status):
-                print(f"\n[{status}]")
+            case events.RunFinished(status=status, error=error):
+                print(f"\n[{status}: {error}]" if error else f"\n[{status}]")
 
 
 if __name__ == "__main__":

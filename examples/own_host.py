@@ -55,5 +55,5 @@ if __name__ == "__main__":
     host = ListHost()
     agent = Agent(model="ollama:qwen3", tools=[delete_file], host=host, policy=AskAboutEffects())
     result = agent.run_sync("Delete old.log and keep.txt.")
-    print(result.text)
+    print(result.text or result.error)
     print(f"asked: {host.asked}; refused: {[d.tool_input['path'] for d in result.denials]}")

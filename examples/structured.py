@@ -23,4 +23,7 @@ def review(diff: str) -> Review:
 
 
 if __name__ == "__main__":
-    print(review("-    return a - b\n+    return a + b\n"))
+    try:
+        print(review("-    return a - b\n+    return a + b\n"))
+    except RuntimeError as e:
+        print(e)

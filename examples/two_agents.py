@@ -15,7 +15,8 @@ async def first(question: str, agents: list[Agent]) -> str:
         running[task].cancel()
     ended = [await task for task in rest]
     winner = done.pop()
-    return f"{running[winner].name}: {winner.result().text} (others: {', '.join(r.status for r in ended)})"
+    result = winner.result()
+    return f"{running[winner].name}: {result.text or result.error} (others: {', '.join(r.status for r in ended)})"
 
 
 async def main() -> None:

@@ -14,6 +14,7 @@ import pytest
 from aicli import Agent, tool
 from aicli.errors import AicliError
 from aicli.testing import ModelServer, ScriptedModel, call_tool, steps
+from aicli.testing.__main__ import main as serve
 
 
 def test_one_call_as_the_program_makes_it(isolated: Path) -> None:
@@ -119,3 +120,38 @@ def test_a_script_is_served_to_any_program(isolated: Path) -> None:
                 assert b'"a"' in answer.read()
         finally:
             served.kill()
+
+
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [
+        (None, "can't be read: No such file"),
+        ("{", "this is not JSON"),
+        ('{"text": "x"}', "a script is a list of replies"),
+        ('[["a"], [7]]', "reply 2 can't be read: a step is a text or an object"),
+        ('[[{"call": {"args": {}}}]]', "reply 1 can't be read: 'name' is missing"),
+    ],
+)
+def test_a_script_that_cannot_be_read_is_one_clear_line(
+    script: str | None, says: str, isolated: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = isolated / "脚本.json"
+    if script is not None:
+        file.write_text(script, "utf-8")
+    monkeypatch.setattr(sys, "argv", ["aicli.testing", str(file)])
+    with pytest.raises(SystemExit) as ended:
+        serve()
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert ended.value.code == 2 and last.startswith("python -m aicli.testing: error: ") and says in last, last
+
+
+def test_the_server_program_shows_the_form_of_its_script(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["aicli.testing", "--help"])
+    with pytest.raises(SystemExit) as ended:
+        serve()
+    out = capsys.readouterr().out
+    assert ended.value.code == 0
+    example = next(line for line in out.splitlines() if line.strip().startswith("[["))
+    assert len(steps.from_json(example)) == 2

@@ -12,6 +12,7 @@ from typing import Any
 
 from aicli import paths, runtime
 from aicli.commands._listing import dumped
+from aicli.commands._trying import Trying
 from aicli.errors import AicliError, ConfigError, UsageError
 from aicli.late import dataclass
 from aicli.models import registry
@@ -185,8 +186,11 @@ def probe_model(model: str, role: str, as_json: bool) -> int:
 async def _probe(model: str, role: str) -> Probed | ProbedEmbedder:
     orchestrator = _orchestrator(_settings())
     try:
-        if role == "embedding":
-            return await probe_embedder(await orchestrator.embedder(model))
-        return await probe(await orchestrator.resolve(model or role or "fast"))
+        async with Trying(Console(), live=is_terminal(sys.stderr)) as trying:
+            if role == "embedding":
+                embedder = await orchestrator.embedder(model)
+                trying("trying three sentences")
+                return await probe_embedder(embedder)
+            return await probe(await orchestrator.resolve(model or role or "fast"), say=trying)
     finally:
         await orchestrator.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import json
 import os
 import re
@@ -373,4 +374,15 @@ def _system_words(error: OSError) -> str:
 def _start_hint(call: HttpCall) -> str:
     if call.asked.provider == "ollama":
         return "Start it with: ollama serve"
+    if _public(call.url):
+        return "Is there a network here? A name server, firewall or proxy (HTTPS_PROXY) may be in the way."
     return "Is the server running, and is base_url right?"
+
+
+def _public(url: str) -> bool:
+    """Is the address one of the internet, so that its server most likely runs?"""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_global
+    except ValueError:
+        return "." in host and host.rpartition(".")[2] not in ("local", "localhost", "lan", "internal", "home", "test")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from contextlib import aclosing
 
 from aicli.content.messages import Message
@@ -78,9 +79,13 @@ class ProbedEmbedder:
         )
 
 
-async def probe(model: Model, *, long: bool = True) -> Probed:
-    """Three requests: a call, a long prompt if `long`, an image. Raises nothing of the model's; see `problems`."""
+async def probe(model: Model, *, long: bool = True, say: Callable[[str], None] = lambda text: None) -> Probed:
+    """Three requests: a call, a long prompt if `long`, an image. Raises nothing of the model's; see `problems`.
+
+    `say` is told what is being tried.
+    """
     began = time.monotonic()
+    say("trying a tool call")
     problems: list[str] = []
     ask = ModelRequest(
         system="You answer by calling tools.",
@@ -95,7 +100,11 @@ async def probe(model: Model, *, long: bool = True) -> Probed:
         thinking = bool(message.thinking)
         if any(c.name == _TOOL.name for c in message.calls):
             calls = next(iter(said.call_dialects(message).values()), "native")
+    if long:
+        say("trying a long prompt")
     kept, read = await _long(model, problems) if long else (None, 0)
+    if model.info.images:
+        say("trying an image")
     return Probed(
         model=model.info.id,
         calls=calls,

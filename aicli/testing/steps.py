@@ -98,13 +98,31 @@ def comment(words: str = "keep-alive") -> Step:
 
 
 def from_json(data: str) -> list[list[Step]]:
-    """Replies as JSON: [[{"text": "…"}, {"call": {"name": "ls", "args": {}}}, {"error": {"status": 500}}], …]."""
-    return [[_step(s) for s in (reply if isinstance(reply, list) else [reply])] for reply in json.loads(data)]
+    """Replies as JSON: [[{"text": "…"}, {"call": {"name": "ls", "args": {}}}, {"error": {"status": 500}}], …].
+
+    Raises ValueError, with the number of the reply, for what is none.
+    """
+    try:
+        replies = json.loads(data)
+    except ValueError as e:
+        raise ValueError(f"this is not JSON: {e}") from e
+    if not isinstance(replies, list):
+        raise ValueError("a script is a list of replies")
+    found: list[list[Step]] = []
+    for number, reply in enumerate(replies, 1):
+        try:
+            found.append([_step(s) for s in (reply if isinstance(reply, list) else [reply])])
+        except (ValueError, KeyError, TypeError, AttributeError) as e:
+            why = f"{e.args[0]!r} is missing" if isinstance(e, KeyError) else str(e)
+            raise ValueError(f"reply {number} can't be read: {why}") from e
+    return found
 
 
 def _step(item: Any) -> Step:
     if isinstance(item, str):
         return text(item)
+    if not isinstance(item, dict) or not item:
+        raise ValueError(f'a step is a text or an object such as {{"text": "hi"}}, not {json.dumps(item)[:80]}')
     (kind, value), *rest = item.items()
     extra = dict(rest)
     match kind:

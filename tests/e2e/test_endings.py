@@ -160,8 +160,8 @@ def check_object(ran: Ran, ending: Ending, form: str) -> None:
         assert [d["tool_name"] for d in result["permission_denials"]] == ["write_file"]
 
 
-def test_a_command_line_that_cannot_be_parsed_prints_no_result() -> None:
-    ran = aicli("agent", "run", "general", "x", "--no-such-flag", "--json")
+def test_a_command_line_that_cannot_be_parsed_is_one_line() -> None:
+    ran = aicli("agent", "run", "general", "x", "--no-such-flag")
     assert (ran.code, ran.out) == (2, b"") and "--no-such-flag" in ran.err and ran.err.count("\n") == 1
 
 
@@ -196,3 +196,10 @@ def test_a_command_line_that_cannot_be_read_has_its_result_too(here: Callable[..
     for words in (("prompt", "hi", "--bogus"), ("sessions", "list", "--json", "--bogus")):
         ran = here(*words)
         assert (ran.code, ran.out) == (2, b"")
+
+
+def test_what_is_unreachable_is_explained_by_where_it_is(here: Callable[..., Ran]) -> None:
+    env = {"AICLI_BASE_URL": "", "OPENAI_API_KEY": "none", "AICLI_MODELS__RETRIES": "0"}
+    for url, says in (("https://models.invalid/v1", "HTTPS_PROXY"), ("http://127.0.0.1:9/v1", "Is the server running")):
+        ran = here("prompt", "hi", "-m", "openai:q", "--base-url", url, env=env)
+        assert ran.code == 75 and says in ran.err, ran
