@@ -139,9 +139,11 @@ def _hooks(git: int, left: _Left) -> None:
 def _settings(git: int, left: _Left) -> None:
     try:
         fd = os.open("config", os.O_RDONLY | os.O_NONBLOCK | _NOFOLLOW, dir_fd=git)
-        with os.fdopen(fd, encoding="utf-8") as file:
-            text = file.read(_MOST) if stat.S_ISREG(os.fstat(fd).st_mode) else "\0"
-        if all(_LINE.fullmatch(line) for line in text.splitlines()) and len(text) < _MOST:
+        try:
+            data = os.read(fd, _MOST) if stat.S_ISREG(os.fstat(fd).st_mode) else b"\0"
+        finally:
+            os.close(fd)
+        if len(data) < _MOST and all(_LINE.fullmatch(line) for line in data.decode().splitlines()):
             return
     except FileNotFoundError:
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -143,8 +144,11 @@ def _python_of(roots: Sequence[str], hidden: Sequence[str]) -> list[str]:
 def git_folder(root: str) -> str:
     """The folder that holds a worktree's shared git data when `.git` is a file, else ""."""
     try:
-        with open(os.path.join(root, ".git"), encoding="utf-8", errors="replace") as file:
-            line = file.read(4_096)
+        fd = os.open(os.path.join(root, ".git"), os.O_RDONLY | os.O_NONBLOCK)  # a pipe must not keep us waiting
+        try:
+            line = os.read(fd, 4_096).decode("utf-8", "replace") if stat.S_ISREG(os.fstat(fd).st_mode) else ""
+        finally:
+            os.close(fd)
     except OSError:
         return ""
     if not line.startswith("gitdir:"):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import shutil
+import stat
 import struct
 import subprocess
 from pathlib import Path
@@ -58,12 +60,22 @@ def index_of(root: Path) -> tuple[bytes, int]:
     try:
         if not git.is_dir() or _converts(root, git):
             return b"", 0
-        status = (git / "index").stat()
-        if status.st_size > _LARGEST:
-            return b"", 0
-        return (git / "index").read_bytes(), status.st_mtime_ns
+        return _content(git / "index")
     except OSError:
         return b"", 0
+
+
+def _content(path: Path) -> tuple[bytes, int]:
+    """A regular file's bytes and mtime in ns. Raises OSError, also for a pipe, which would never give an end."""
+    fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
+            raise OSError(errno.EINVAL, "not a file, or too large", str(path))
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            return file.read(_LARGEST), status.st_mtime_ns
+    finally:
+        os.close(fd)
 
 
 def _converts(root: Path, git: Path) -> bool:
@@ -77,8 +89,10 @@ def _converts(root: Path, git: Path) -> bool:
         Path("/etc/gitconfig"),
     ):
         try:
-            text = path.read_text("utf-8", "replace").lower()
-        except OSError:
+            text = _content(path)[0].decode("utf-8", "replace").lower()
+        except OSError as error:
+            if error.errno == errno.EINVAL:
+                return True
             continue
         if any(word in text for word in ("autocrlf", "attributesfile", "filter ", "[include", "objectformat", "eol")):
             return True

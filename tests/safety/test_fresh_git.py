@@ -16,7 +16,9 @@ import pytest
 
 from aicli.safety.fresh_git import tame
 from aicli.safety.masks import Masks, Untidy
+from aicli.safety.sandbox_paths import git_folder
 from aicli.workspace.beneath import Root, folder_fd
+from aicli.workspace.gitindex import index_of
 from tests.support.counts import count
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a sandbox that needs this")
@@ -200,6 +202,12 @@ def test_odd_things_in_place_of_folders_and_settings(tmp_path: Path) -> None:
     (git / "commondir").mkdir()
     (git / "commondir" / os.fsdecode(b"\xff\n")).write_text("x")
     assert tame(str(git)) == "" and os.listdir(git) == ["config"] and "bare = false" in (git / "config").read_text()
+    (git / "config").write_text("# 好\n" * 40_000 + "[core]\n\tfsmonitor = ./ev\n")
+    assert tame(str(git)) == "" and (git / "config").stat().st_size < 200
+    (git / "config").unlink()
+    (git / "config").mkdir()
+    before = sorted(os.listdir("/proc/self/fd"))
+    assert tame(str(git)) == "" and (git / "config").is_file() and sorted(os.listdir("/proc/self/fd")) == before
     os.mkfifo(tmp_path / ".git")
     assert tame(str(tmp_path / ".git")) == "" and not (tmp_path / ".git").exists()
     assert tame(str(tmp_path / "none" / ".git")) == ""
@@ -246,3 +254,21 @@ def test_every_step_is_tried_and_what_failed_is_said(isolated: Path) -> None:
     with pytest.raises(Untidy, match="Do not use git"):
         hold.release()
     assert is_tame(isolated / ".git") and not (isolated / ".vscode").exists()
+
+
+@pytest.mark.timeout(60)
+def test_pipes_in_a_repository_keep_nothing_waiting(isolated: Path) -> None:
+    """They may stand there while the command that made them runs in the background."""
+    before = sorted(os.listdir("/proc/self/fd"))
+    os.mkfifo(isolated / ".git")
+    assert git_folder(str(isolated)) == ""
+    (isolated / ".git").unlink()
+    (isolated / ".git").mkdir()
+    assert git_folder(str(isolated)) == "" and index_of(isolated) == (b"", 0)
+    for name in ("index", "config"):
+        os.mkfifo(isolated / ".git" / name)
+        assert index_of(isolated) == (b"", 0)
+    assert sorted(os.listdir("/proc/self/fd")) == before
+    (isolated / ".git").rename(isolated / "old")
+    (isolated / ".git").write_text("gitdir: real/.git\n")
+    assert git_folder(str(isolated)) == str(isolated / "real/.git")
