@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import shlex
 from collections.abc import Callable
 from urllib.parse import unquote, urlsplit
 
@@ -12,8 +13,10 @@ from aicli.content.parts import JsonObject
 from aicli.late import dataclass
 from aicli.safety import denied, gates, suggest
 from aicli.safety.gates import Target
+from aicli.safety.lexer import lex
 from aicli.safety.rules import READS, Rule, RuleSet, host_of, parse_rule, paths_of
-from aicli.safety.shell_rules import Part, parts, plain_parts, read_only
+from aicli.safety.shell_rules import BashLine, Part, bash_line, covers, is_exactly, parts, plain_parts, read_only
+from aicli.safety.wrappers import name_of
 from aicli.workspace.root import Workspace, WorkspaceError
 
 LONG_QUERY = 200
@@ -67,15 +70,19 @@ class Policy:
             found = self._shell(str(args["command"]), args)
         else:
             found = [Decided(name, self._call(name, kind, args))]
-        return tuple(Decided(d.text, self._settled(d.verdict, d.text)) for d in found)
+        line = self._line(args) if name == "shell" else ""
+        return tuple(Decided(d.text, self._settled(d.verdict, line)) for d in found)
 
     def suggest(self, name: str, kind: ToolKind, args: JsonObject) -> str:
         """The rule that "session" or "always" would add, "" when nothing may be generalised from this call."""
         if name == "shell":
-            found = parts(str(args.get("command", "")))
-            cwd = self._cwd(args)
-            silent = tuple(p for p in found if self._moved(p, cwd) or self._reads_only(p, cwd))
-            return suggest.shell_rule(found, silent, network=args.get("network") is True)
+            command, cwd = str(args.get("command", "")), self._cwd(args)
+            found = parts(command)
+            moves = tuple(p for p in found if self._moved(p, cwd))
+            if _said(args, "network"):
+                return suggest.network_rule(found, moves, self._line(args))
+            placed = bash_line(command, self.workspace, cwd)
+            return suggest.shell_rule(found, (*moves, *(p for p in found if _free(p, placed))))
         if kind in _CHANGES or kind in (ToolKind.READ, ToolKind.SEARCH):
             return suggest.path_rule("edit" if kind in _CHANGES else "read", self._targets(args))
         return suggest.other_rule(name, kind, args)
@@ -105,12 +112,12 @@ class Policy:
     def allow(self) -> tuple[Rule, ...]:
         return (*self.rules.allow, *self._session)
 
-    def _settled(self, verdict: Verdict, text: str) -> Verdict:
+    def _settled(self, verdict: Verdict, line: str) -> Verdict:
         """Asking where nobody may be asked is a refusal."""
         if verdict.decision != "ask":
             return verdict
         if verdict.rule == NETWORK and (self.headless or self.mode is PermissionMode.DONT_ASK):
-            why = f"{verdict.why}; nobody is asked here, and only a rule of the user can allow it: network({text})"
+            why = f"{verdict.why}; nobody is asked here, and only a rule of the user can allow it: network({line})"
             return Verdict("deny", why, NETWORK)
         if self.mode is PermissionMode.DONT_ASK:
             return Verdict("deny", f"{verdict.why}; in mode dont-ask only a rule can allow it", verdict.rule)
@@ -205,40 +212,70 @@ class Policy:
         return tuple(gates.target_of(self.workspace, given) for given in paths_of(args))
 
     def _cwd(self, args: JsonObject) -> str:
-        root = str(self.workspace.root) if self.workspace else os.getcwd()
-        return os.path.normpath(os.path.join(root, self.shell_cwd(), str(args.get("cwd") or "")))
+        """Where the command will run: all links followed, as the shell tool does."""
+        given = os.path.join(self.shell_cwd(), str(args.get("cwd") or ""))
+        if self.workspace is None:
+            return os.path.normpath(os.path.join(os.getcwd(), given))
+        try:
+            return str(self.workspace.real(given or ".").path)
+        except (WorkspaceError, OSError, ValueError):
+            return os.path.normpath(os.path.join(self.workspace.root, given))
 
-    def _reads_only(self, part: Part, cwd: str) -> bool:
-        words = [w for w in part.argv if w is not None]
-        if not part.plain or len(words) != len(part.argv):
-            return False
-        quoted = " ".join("'" + w + "'" if "'" not in w else "\\" for w in words[1:])
-        return read_only(f"{words[0]} {quoted}", self.workspace, cwd, git=self.sandbox_status != "off") is not None
+    def _line(self, args: JsonObject) -> str:
+        """The command with the folder that it runs in, if that is not the root: what a rule for the network speaks of."""
+        command, cwd = str(args.get("command", "")).strip(), self._cwd(args)
+        root = str(self.workspace.root) if self.workspace else os.getcwd()
+        return command if cwd == root else f"cd {shlex.quote(os.path.relpath(cwd, root))} && {command}"
 
     def _shell(self, command: str, args: JsonObject) -> list[Decided]:
         cwd = self._cwd(args)
         for target in self._targets({"cwd": args["cwd"]} if args.get("cwd") else {}):
             if target.wrong:
                 return [Decided(command, Verdict("deny", target.wrong, "outside the workspace"))]
-        network = args.get("network") is True
-        reads = read_only(command, self.workspace, cwd, git=self.sandbox_status != "off") is not None
-        opens = network and self.sandbox_status != "off"  # without a sandbox every command has the network
-        silent = reads and not opens
-        found = plain_parts(command) if silent else parts(command) or (Part((None,), command, plain=False),)
+        opens = _said(args, "network") and self.sandbox_status != "off"  # without a sandbox all have the network
+        alone = not opens and not _said(args, "background")
+        reads = alone and read_only(command, self.workspace, cwd, git=self.sandbox_status != "off") is not None
+        found = plain_parts(command) if reads else parts(command) or (Part((None,), command, plain=False),)
+        reads = reads or (alone and _only_cd(found) and bool(self._moved(found[0], cwd)))
+        placed = BashLine(command) if reads or opens else bash_line(command, self.workspace, cwd)
+        rule = self._network_rule(found, args) if opens else None
         out: list[Decided] = []
         for part in found:
-            if moved := self._moved(part, cwd):
-                cwd = moved
-            verdict = self._part(part, cwd, reads or bool(moved), network)
+            moved = self._moved(part, cwd)
+            cwd = moved or cwd
+            free = not opens and (bool(moved) or _free(part, placed))
+            verdict = self._stopped(part, cwd, _said(args, "network"), reads or free) or (
+                self._connected(rule) if opens else self._part(part, reads, free)
+            )
             if verdict is not None:
                 out.append(Decided(part.text or command, verdict))
-        if opens and all(d.verdict.rule == READ_ONLY for d in out):
-            why = "it only reads, and wants the network for it"
-            return [Decided(command, Verdict("deny" if self.mode is PermissionMode.PLAN else "ask", why, NETWORK))]
-        if not silent and all(d.verdict.rule == READ_ONLY for d in out) and not _only_cd(found):
+        if not reads and all(d.verdict.rule == READ_ONLY for d in out):
             why = "it seems to read only, but is not plain enough to be sure"
             return [Decided(command, Verdict("ask", why, f"mode {self.mode.value}"))]
         return out
+
+    def _network_rule(self, found: tuple[Part, ...], args: JsonObject) -> Rule | None:
+        """The rule that lets the line use the network: one for all commands, for exactly this line, or for the one
+        plain command that it consists of, in the workspace's root. No part of a longer line counts as reading only.
+        """
+        command, line = str(args["command"]).strip(), self._line(args)
+        simples = lex(command) if line == command else None
+        single = len(found) == 1 and simples is not None and len(simples) == 1
+        for rule in self.allow:
+            if rule.tool != "network":
+                continue
+            if is_exactly(rule, line) or ((single or not rule.words) and all(covers(rule, p) for p in found)):
+                return rule
+        return None
+
+    def _connected(self, rule: Rule | None) -> Verdict:
+        if self.mode is PermissionMode.PLAN:
+            return Verdict("deny", "plan mode runs nothing that may change something", f"mode {self.mode.value}")
+        if self.sandbox_status == "none":
+            return Verdict("ask", "no sandbox is available here, so every command is asked about", "no sandbox")
+        if rule is not None:
+            return Verdict("allow", f"the rule {rule.text} allows it", rule.text)
+        return Verdict("ask", "it wants the network", NETWORK)
 
     def _moved(self, part: Part, cwd: str) -> str:
         """Where a plain `cd` into a folder of the workspace leads, else ""."""
@@ -248,41 +285,45 @@ class Policy:
         inside = target.real is not None and not target.wrong and os.path.isdir(target.real.path)
         return os.path.normpath(os.path.join(cwd, part.argv[1])) if inside else ""
 
-    def _part(self, part: Part, cwd: str, silent: bool, network: bool) -> Verdict | None:
-        """The verdict on one simple command; None for a wrapper that nothing refuses, for what it runs is judged."""
+    def _stopped(self, part: Part, cwd: str, network: bool, reads: bool) -> Verdict | None:
+        """What refuses or asks about a simple command whatever the mode allows, and whatever the allow rules say."""
         roots = [self.workspace.root, *self.workspace.extra] if self.workspace else []
         if place := gates.deletes_a_root(part, roots, cwd):
             return Verdict("deny", f"it deletes {place} with all that is in it", "deletes a root")
-        reads = silent or self._reads_only(part, cwd)
         network = network or (self.sandbox_status in ("off", "none") and not reads)  # then every command has it
         if refused := self._denied(part, cwd, network, reads):
             return refused
         for rule in self.rules.ask:
             if _speaks_of(rule, network) and rule.fits_argv(part.argv, strictly=False) != "no":
                 return Verdict("ask", f"the rule {rule.text} asks", rule.text)
-        if part.wrapper:
-            return None
         if part.argv[0] == ">" and self._protected(part.argv[-1], cwd):
             why = f"{part.argv[-1]} changes what runs later, so it is asked about in every mode"
             return Verdict("ask", why, "protected path")
-        mode = f"mode {self.mode.value}"
-        if reads and self._unread and _reads_much(part):
+        if self._unread and _reads_much(part) and (reads or self.mode is not PermissionMode.PLAN):
             return Verdict("ask", "it reads many files, and a rule denies reading some", self._unread[0].text)
+        return None
+
+    def _part(self, part: Part, reads: bool, free: bool) -> Verdict | None:
+        """The verdict on one simple command; None for a wrapper, since what it runs is judged.
+
+        `reads`: the whole line is run without a shell. `free`: bash runs this part in a way that can only read.
+        """
+        mode = f"mode {self.mode.value}"
         if reads and self.sandbox_status != "none":
             return Verdict("allow", "it only reads", READ_ONLY)
+        if part.wrapper and free:
+            return None
         if self.mode is PermissionMode.PLAN:
             return Verdict("deny", "plan mode runs nothing that may change something", mode)
         if self.sandbox_status == "none":
             return Verdict("ask", "no sandbox is available here, so every command is asked about", "no sandbox")
-        network = network and self.sandbox_status != "off"
-        if self.mode is PermissionMode.BYPASS and not network:
+        if self.mode is PermissionMode.BYPASS:
             return Verdict("allow", "mode bypass allows it", mode)
         for rule in self.allow:
-            wide_enough = rule.tool == "network" or (rule.tool == "shell" and not network)
-            if wide_enough and part.plain and rule.fits_argv(part.argv, strictly=True) == "yes":
+            if rule.of_commands and covers(rule, part):
                 return Verdict("allow", f"the rule {rule.text} allows it", rule.text)
-        if network:
-            return Verdict("ask", "it wants the network", NETWORK)
+        if free:
+            return Verdict("allow", "it only reads", READ_ONLY)
         return Verdict("ask", "it runs a command" if None not in part.argv[:1] else "it is not fully understood", mode)
 
     def _denied(self, part: Part, cwd: str, network: bool, reads: bool) -> Verdict | None:
@@ -327,6 +368,16 @@ class Policy:
         return target.place is not None and gates.rule_takes(rule, target, for_deny=True)
 
 
+def _said(args: JsonObject, name: str) -> bool:
+    """Is a switch on? What is not plainly off counts as on."""
+    return args.get(name) not in (None, False)
+
+
+def _free(part: Part, placed: BashLine) -> bool:
+    """Is it named by its place, or a word of the shell that only runs what follows?"""
+    return part.argv in placed.free or (part.wrapper and part.text.startswith(("time ", "command ")))
+
+
 def _only_cd(found: tuple[Part, ...]) -> bool:
     """A lone `cd DIR`, which the shell tool carries out itself."""
     return len(found) == 1 and found[0].argv[:1] == ("cd",)
@@ -339,8 +390,9 @@ def _speaks_of(rule: Rule, network: bool) -> bool:
 
 def _reads_much(part: Part) -> bool:
     """Does it read files that the line does not name?"""
-    if part.argv[0] == "git":
+    name = name_of(part.argv[0])
+    if name == "git":
         return bool({"diff", "show", "log"} & set(part.argv))
     flags = [w for w in part.argv[1:] if w and w.startswith("-")]
     deep = any(w == "--recursive" if w.startswith("--") else {"r", "R"} & set(w) for w in flags)
-    return part.argv[0] in ("grep", "diff") and deep
+    return name in ("grep", "diff") and deep

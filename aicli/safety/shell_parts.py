@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from aicli.late import dataclass, regex
-from aicli.safety.wrappers import Word, inner
+from aicli.safety.wrappers import WRAPPERS, Word, inner, name_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -17,8 +17,17 @@ _DEPTH = 8
 _CONTINUATION = regex(r"(?<!\\)((?:\\\\)*)\\\r?\n")
 _ODD = regex(r"[\x00-\x08\x0b-\x1f\x7f-\xa0\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]")
 _ESCAPED = regex(r"\\([\s\S])")
+_LOOPED = regex(r"(?:for|select)\s+(?!\w*_proxy\b)[a-z_][a-z0-9_]*\b[\s\S]*")
 _LIVE = regex(r"(?<!\\)[*?\[\]{}~]")
 
+
+SETTING = frozenset(
+    {
+        *("export", "declare", "typeset", "readonly", "local", "set", "shopt", "read", "mapfile", "readarray"),
+        *("getopts", "let", "unset", "source", ".", "eval"),
+    }
+)
+"""Builtins that change what later words of the line mean or run."""
 
 _BLOCKS = frozenset(
     {"program", "list", "pipeline", "subshell", "do_group", "if_statement", "else_clause", "elif_clause"}
@@ -43,6 +52,17 @@ class Part:
     text: str
     plain: bool = True
     wrapper: bool = False
+
+    @property
+    def sets(self) -> bool:
+        """Does it give variables or options to what runs after it, or inside it? A rule that ends in * never means that."""
+        first, rest = self.argv[0], self.argv[1:]
+        if first in SETTING and first not in ("source", ".", "eval"):
+            return bool(rest)
+        if first == "printf":
+            return any(w is None or w.startswith("-v") for w in rest[:1])
+        wrapper = WRAPPERS.get(name_of(first))
+        return bool(wrapper and wrapper.assigns and any(w is None or "=" in w for w in rest))
 
 
 def parts(command: str) -> tuple[Part, ...]:
@@ -100,6 +120,8 @@ class _Collector:
                 self.parts.append(Part((">", _word(target) if target else None), _source(node), plain=False))
             elif node.type == "compound_statement" and _source(node).startswith("(("):
                 self.unknown(_source(node))  # arithmetic, which can hold commands in its subscripts
+            elif node.type == "for_statement" and not _LOOPED.fullmatch(_source(node)):
+                self.unknown(_source(node))  # its variable may be one that programs look at, as PATH
             elif node.type == "function_definition":
                 self.parts.append(Part(("function",), _source(node), plain=False))
             elif node.is_named and node.parent and node.parent.type in _BLOCKS and node.type not in _STATEMENTS:

@@ -11,14 +11,27 @@ from typing import TYPE_CHECKING
 from aicli.late import dataclass
 from aicli.safety.allowlist import checked
 from aicli.safety.lexer import Joiner, Simple, lex
+from aicli.safety.rules import Rule
 from aicli.safety.secrets import SYSTEM_PATH
-from aicli.safety.shell_parts import Part, parts
+from aicli.safety.shell_parts import SETTING, Part, parts
+from aicli.safety.wrappers import WRAPPERS, Inner, Word, inner
 from aicli.workspace.protected import is_secret
 
 if TYPE_CHECKING:
     from aicli.workspace.root import Workspace
 
-__all__ = ["Part", "Plan", "Step", "parts", "plain_parts", "read_only"]
+__all__ = [
+    "BashLine",
+    "Part",
+    "Plan",
+    "Step",
+    "bash_line",
+    "covers",
+    "is_exactly",
+    "parts",
+    "plain_parts",
+    "read_only",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +63,7 @@ def read_only(command: str, workspace: Workspace | None, cwd: str = "", *, git: 
     simples = lex(command)
     if simples is None or os.name != "posix":
         return None
-    root = str(workspace.root) if workspace else os.getcwd()
-    roots = [root, *(str(p) for p in workspace.extra)] if workspace else [root]
+    root, roots = _roots(workspace)
     here = os.path.normpath(os.path.join(root, cwd))
     steps: list[Step] = []
     uses_git = False
@@ -73,6 +85,80 @@ def read_only(command: str, workspace: Workspace | None, cwd: str = "", *, git: 
         else:
             steps.append(Step((whole,), simple.joiner if steps else "", here))
     return Plan(tuple(steps), uses_git) if steps else None
+
+
+@dataclass(frozen=True, slots=True)
+class BashLine:
+    """A line for bash in which what only reads is named by its place in /usr/bin or /bin, so that no PATH, function or
+    alias decides what runs. `free` holds the words of these parts, and of wrappers likewise placed; git is never there,
+    since a repository can name programs for it to run."""
+
+    text: str
+    free: frozenset[tuple[Word, ...]] = frozenset()
+
+
+def bash_line(command: str, workspace: Workspace | None, cwd: str = "") -> BashLine:
+    """The line as bash gets it where it does not only read. One that is not made of plain words stays as it is."""
+    simples = lex(command, quiet=True)
+    if simples is None or os.name != "posix":
+        return BashLine(command)
+    root, roots = _roots(workspace)
+    here = os.path.normpath(os.path.join(root, cwd))
+    pieces: list[str] = []
+    free: set[tuple[Word, ...]] = set()
+    loose: set[tuple[Word, ...]] = set()
+    for n, simple in enumerate(simples):
+        words, placed = simple.words, None
+        if words[0] in _SETS_UP:
+            here = _moved(simples, n, here, roots) if words[0] == "cd" and not simple.quiet else ""
+        elif here:
+            placed = _placed(words, here, roots, free)
+        if placed is None:
+            loose |= {words} if inner(words) == Inner() else {p.argv for p in parts(simple.source)}
+        shown = simple.source if placed is None else " ".join((shlex.join(placed), *simple.quiet))
+        pieces += [simple.joiner, shown]
+    return BashLine(" ".join(filter(None, pieces)), frozenset(free - loose)) if free else BashLine(command)
+
+
+_SETS_UP = frozenset({"cd", "pushd", "popd"}) | SETTING
+"""Behind these, words may mean other files or programs than they seem to."""
+
+
+def _placed(words: tuple[str, ...], here: str, roots: list[str], free: set[tuple[Word, ...]]) -> tuple[str, ...] | None:
+    """The words with wrappers and a reader named by their places; None where nothing is to be changed."""
+    argv = checked(words, lambda word: _readable(word, here, roots), git=False)
+    wrapper = WRAPPERS.get(words[0])
+    if argv is None and not (wrapper and wrapper.clear and words[0] not in ("time", "command")):
+        return None
+    program = shutil.which(words[0], path=SYSTEM_PATH)
+    if program is None:
+        return None
+    if argv is not None:
+        free.add(words)
+        return (program, *argv[1:])
+    looked = inner(words)
+    if not looked.clear or len(looked.argvs) != 1:
+        return None
+    free.add(words)
+    rest = tuple(w for w in looked.argvs[0] if w is not None)
+    return (program, *words[1 : len(words) - len(rest)], *(_placed(rest, here, roots, free) or rest))
+
+
+def _roots(workspace: Workspace | None) -> tuple[str, list[str]]:
+    root = str(workspace.root) if workspace else os.getcwd()
+    return root, [root, *(str(p) for p in workspace.extra)] if workspace else [root]
+
+
+def covers(rule: Rule, part: Part) -> bool:
+    """Does an allow rule for commands take this part, as it is spelled? A rule with a * never takes what sets variables."""
+    if rule.words and rule.open and part.sets:
+        return False
+    return part.plain and rule.fits_argv(part.argv, strictly=True) == "yes"
+
+
+def is_exactly(rule: Rule, line: str) -> bool:
+    """Was the rule given for just this line, with all its joins and redirects?"""
+    return not rule.open and rule.spec == line.strip()
 
 
 def plain_parts(command: str) -> tuple[Part, ...]:

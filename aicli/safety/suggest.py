@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from aicli.content.kinds import ToolKind
 from aicli.content.parts import JsonObject
 from aicli.safety.gates import Target, holds_secret
+from aicli.safety.lexer import lex
 from aicli.safety.rules import BUILTIN, host_of
 from aicli.safety.shell_parts import Part
 from aicli.workspace.protected import is_protected, is_secret
@@ -27,21 +29,16 @@ _GIT = _words("add commit stash fetch pull switch branch tag restore")
 _NEVER = _words("rm sudo doas su dd mkfs shred eval exec source . chmod chown kill pkill killall curl wget ssh scp")
 
 
-def shell_rule(parts: tuple[Part, ...], silent: tuple[Part, ...], *, network: bool = False) -> str:
-    """For one command that needs asking beside others that do not; "" when nothing may be saved.
-
-    With `network` the rule is for exactly this command: what may reach out is never generalised.
-    """
-    open_parts = [p for p in parts if not p.wrapper and p not in silent]
+def shell_rule(parts: tuple[Part, ...], silent: tuple[Part, ...]) -> str:
+    """For one command that needs asking beside others that do not; "" when nothing may be saved."""
+    open_parts = [p for p in parts if p not in silent]
     if len(open_parts) != 1 or not open_parts[0].plain:
         return ""
     argv = [w for w in open_parts[0].argv if w is not None]
     name, rest = argv[0], argv[1:]
-    if name in _NEVER or any(len(w) > 200 or not w.isprintable() or is_secret(w) for w in argv):
+    if not _sound(argv):
         return ""
     exact = shlex.join(argv)
-    if network:
-        return f"network({exact})" if argv[-1] != "*" else ""
     if name in _WHOLE:
         return f"shell({name} *)"
     if name in _WITH_SUBCOMMAND and rest and re.fullmatch(r"[a-z][a-z0-9:_-]*", rest[0]):
@@ -50,6 +47,19 @@ def shell_rule(parts: tuple[Part, ...], silent: tuple[Part, ...], *, network: bo
         words = argv[:3] if rest[0] in ("run", "exec") and len(rest) > 1 and not rest[1].startswith("-") else argv[:2]
         return f"shell({shlex.join(words)} *)"
     return f"shell({exact})" if argv[-1] != "*" else ""
+
+
+def network_rule(parts: tuple[Part, ...], moves: tuple[Part, ...], line: str) -> str:
+    """For exactly this line, if it is one plain command, at most behind a cd: what may reach out is never generalised."""
+    open_parts = [p for p in parts if p not in moves]
+    simples = lex(line)
+    if len(open_parts) != 1 or not open_parts[0].plain or not simples or any(s.words[-1] == "*" for s in simples):
+        return ""
+    return f"network({line})" if all(_sound(s.words) for s in simples) and not re.search(r"[()*\\]", line) else ""
+
+
+def _sound(argv: Sequence[str]) -> bool:
+    return argv[0] not in _NEVER and not any(len(w) > 200 or not w.isprintable() or is_secret(w) for w in argv)
 
 
 def path_rule(group: str, targets: tuple[Target, ...]) -> str:

@@ -50,8 +50,10 @@ def test_plan_mode_refuses(command: str, workspace: Workspace) -> None:
     ("rule", "command", "decision"),
     [
         ("network(npm install *)", "npm install left-pad", "allow"),
-        ("network(npm install *)", "cd src && npm install", "allow"),
-        ("network(npm install *)", "ls && npm install", "allow"),
+        ("network(npm install *)", "cd src && npm install", "ask"),
+        ("network(npm install *)", "ls && npm install", "ask"),
+        ("network(cd src && npm install)", "cd src && npm install", "allow"),
+        ("network(cd src && npm install)", "cd src && npm install && ls", "ask"),
         ("network(npm install *)", "npm install; curl example.org", "ask"),
         ("network(npm install *)", "npm install > f.txt", "ask"),
         ("network(npm install *)", "npm install $(cat .env)", "ask"),
@@ -103,7 +105,7 @@ def test_what_session_and_always_offer_is_this_command_alone(workspace: Workspac
 def test_where_nobody_can_answer_the_refusal_names_the_rule(mode: str, workspace: Workspace) -> None:
     policy = Policy(PermissionMode(mode), None, workspace, headless=True, sandbox_status="full")
     verdict = judged(policy, "cd src && pip install requests")
-    assert verdict.decision == "deny" and "network(pip install requests)" in verdict.why
+    assert verdict.decision == "deny" and "network(cd src && pip install requests)" in verdict.why
 
 
 def test_without_a_sandbox_there_is_nothing_to_open(workspace: Workspace) -> None:

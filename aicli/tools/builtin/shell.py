@@ -19,7 +19,7 @@ from aicli.content.results import CommandDisplay, ToolResult
 from aicli.content.value import Note
 from aicli.late import regex
 from aicli.safety.secrets import SYSTEM_PATH, child_environ
-from aicli.safety.shell_rules import read_only
+from aicli.safety.shell_rules import bash_line, read_only
 from aicli.tools.base import ToolContext, ToolFailed, tool
 from aicli.tools.jobs import Jobs, TooManyJobs
 from aicli.tools.launch import Command
@@ -151,7 +151,8 @@ async def shell(
     if opens and ctx.state.offline:
         raise ToolFailed("This run is offline: no command may use the network. Work with what is here.")
     env = _environment(ctx, opens)
-    job = Command((_program(), "-c", command), folder, env, ctx.state.sandbox, network=opens)
+    line = command if opens else bash_line(command, ctx.state.workspace, str(folder)).text
+    job = Command((_program(), "-c", line), folder, env, ctx.state.sandbox, network=opens)
     if background:
         return _start(ctx, job, command)
     changed: list[str] = []
