@@ -248,7 +248,7 @@ class ApprovalPanel:
             choices, caret = self._choices(pending, columns, short=True)
         room = limit - 1 - len(choices) - len(tail)
         if len(where) >= room:
-            body, where = [*where, *body], []  # never left out unseen: what is cut from the middle is counted
+            body, where, reason = [*where, *body], [], []  # what is cut from the middle is counted, so never unseen
         if len(body) + len(where) + len(reason) > room:
             reason = reason if room - len(where) - len(reason) >= min(3, len(body)) else []
         middle = [*self._fit(body, max(1, room - len(where) - len(reason)), columns), *where]
@@ -307,6 +307,7 @@ class ApprovalPanel:
         characters = sum(len(text) for line in missing for text, _ in line[1:])
         key = "approval.cut" if columns >= 60 else "approval.cut_short"
         note = self.words(key, lines=len(missing), n=characters)
+        note = note if width(note) <= columns - 2 else f"… {characters}  ⌃O"
         return [*kept, cut((("  " + note, YELLOW),), columns)]
 
     def _where(self, request: ApprovalRequest, columns: int) -> list[Line]:

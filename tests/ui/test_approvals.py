@@ -219,3 +219,74 @@ def test_what_hides_is_made_visible() -> None:
     text = "\n".join(plain(line) for line in shown)
     assert "\x1b" not in text and "\u202e" not in text
     assert "⟨60 blanks⟩; rm -rf ~" in text
+
+
+def request(name: str, kind: str, args: dict[str, object], **more: object) -> ApprovalRequest:
+    call = FunctionCallPart(id="1", name=name, args=args)
+    return ApprovalRequest(call=call, title=f"{name} it", kind=kind, why="it does", **more)  # type: ignore[arg-type]
+
+
+def rows(asked: Asked, columns: int = 79, limit: int = 10) -> list[str]:
+    return [plain(line) for line in asked.panel.lines(columns, limit)[0]]
+
+
+def test_all_that_changes_what_a_command_does_is_shown() -> None:
+    args = {"command": "rm -rf *", "cwd": "victim", "background": True, "timeout": 7.5, "network": True, "user": "root"}
+    asked = Asked(request("shell", "execute", args, cwd="/w/vic\x1btim", network=True, sandbox="reduced")).wait(1)
+    for columns, limit in ((79, 10), (39, 8), (25, 8)):
+        text = " ".join(row.strip() for row in rows(asked, columns, limit))
+        for part in ("in /w/vic␛tim", "network on", "sandbox: reduced", "in the background", "at most 7.5 s", "y once"):
+            assert part in text or "⌃O" in text, (columns, part, text)
+        assert len(rows(asked, columns, limit)) <= limit
+    assert "  user: root" in rows(asked)
+    assert all(part in " ".join(rows(asked, 39)) for part in ("in the background", "at most 7.5 s", "network on"))
+    whole = " ".join(plain(line).strip() for line in asked.panel.whole(200)[1])
+    assert all(
+        part in whole for part in ("rm -rf *", "in /w/vic␛tim", "in the background", "at most 7.5 s", "user: root")
+    )
+
+
+def test_a_long_command_never_pushes_out_where_it_runs() -> None:
+    asked = Asked(
+        request("shell", "execute", {"command": "x\n" * 900, "background": True}, cwd="/w" + "/深" * 90)
+    ).wait(1)
+    for columns, limit in ((79, 10), (39, 8)):
+        text = "\n".join(rows(asked, columns, limit))
+        assert "network off" in text and "in the background" in text and "⌃O" in text and "y once" in text
+        assert len(rows(asked, columns, limit)) <= limit
+    assert "/深" * 90 in "".join(plain(line)[2:] for line in asked.panel.whole(39)[1])
+
+
+def test_only_a_tool_that_runs_something_has_a_command() -> None:
+    preview = DiffDisplay(path="f", diff=DIFF, added=2, removed=2)
+    asked = Asked(
+        request("write_file", "edit", {"command": "create", "path": "f", "content": "x"}, preview=preview)
+    ).wait(1)
+    assert any("+    2 B" in row for row in rows(asked)) and not any("create" in row for row in rows(asked))
+    other = Asked(request("deploy", "other", {"command": "create", "force": True, "to": ["a", "深"]})).wait(1)
+    assert {"  command: create", "  force: true", '  to: ["a", "深"]'} <= set(rows(other))
+
+
+def test_a_value_cannot_look_like_another_argument() -> None:
+    asked = Asked(request("deploy", "other", {"note": "x\nforce: false\n  force: false", "force": True})).wait(1)
+    assert [row for row in rows(asked) if row.startswith("  force")] == ["  force: true"]
+    extra = Asked(request("runner", "execute", {"command": "ls", "cwd": "victim"}, cwd="/w")).wait(1)
+    assert "  cwd: victim" in rows(extra)
+
+
+def test_the_file_of_a_change_is_told_whole() -> None:
+    path = "src/" + "a/" * 40 + "authorized_keys"
+    preview = DiffDisplay(path=path, diff=DIFF, added=2, removed=2)
+    asked = Asked(request("write_file", "edit", {"path": path, "content": "x"}, preview=preview)).wait(1)
+    assert path in "".join(row.strip() for row in rows(asked, 79))
+    moved = DiffDisplay(path="elsewhere.py", diff=DIFF, added=2, removed=2)
+    assert "  elsewhere.py" in rows(Asked(request("edit", "edit", {"path": "link"}, preview=moved)).wait(1))
+
+
+def test_hunks_only_where_they_are_the_whole_change() -> None:
+    args = {"path": "f", "old_string": "1\n2\n3\n", "new_string": "a\n2\nb\n"}
+    preview = DiffDisplay(path="f", diff=DIFF, added=2, removed=2)
+    assert len(hunks_of(args, preview)[1]) == 2
+    assert hunks_of({**args, "edits": [{"old_string": "x", "new_string": "y"}]}, preview)[1] == []
+    thrice = DiffDisplay(path="f", diff="".join(f"@@ -{n},1 +{n},1 @@\n-1\n+a\n" for n in (1, 9, 20)))
+    assert hunks_of({**args, "replace_all": True}, thrice)[1] == []
