@@ -16,7 +16,7 @@ from aicli.agents.context import Meter
 from aicli.agents.limits import Budget, Limits
 from aicli.agents.loop import Conversation, compact, run_loop
 from aicli.agents.spec import AgentSpec
-from aicli.agents.verify import Check, find_check, run_check
+from aicli.agents.verify import Check, verified
 from aicli.content.events import (
     AgentEvent,
     ContextCompacted,
@@ -346,6 +346,8 @@ class Agent:
             value = await answer.structured(reply, schema, talk, again)
         if self.strict and (fault := self._first_fault(start)):
             raise PermissionRefused(f"--strict: {fault}")
+        if self.strict and check is not None and check.passed is None and not check.absent:
+            raise PermissionRefused(f"--strict: {check.line}")
         text = self._last_text()
         if check is not None and check.passed is False:
             error = ErrorInfo(type="check", message=f"the project's own check still fails: {check.command}")
@@ -366,18 +368,13 @@ class Agent:
     ) -> Check | None:
         """Runs the project's check after changes and gives failures back, at most `spec.verify` rounds."""
         assert self.spec is not None and self.state is not None
-        workspace = self.state.workspace
-        command = find_check(workspace.root) if workspace and effects else ""
-        if not command:
-            return None
-        check = await run_check(command, self.executor, emit)
-        for _ in range(self.spec.verify):
-            if check.passed is not False:
-                break
-            talk.add(Message.user(f"The project's own check `{command}` fails:\n\n{check.output}\n\nMend the cause."))
+
+        async def mend(words: str) -> None:
+            talk.add(Message.user(words))
             await run_loop(asker, self.executor, talk)
-            check = await run_check(command, self.executor, emit)
-        return check
+
+        workspace = self.state.workspace if effects else None
+        return await verified(workspace.root, self.spec.verify, self.executor, emit, mend) if workspace else None
 
     def _last_text(self) -> str:
         for message in reversed(self.history):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 from aicli.agents.loop import Executor
 from aicli.content.events import AgentEvent, Outcome, ToolFinished
@@ -19,12 +20,13 @@ LIMIT_SECONDS = 600
 
 @dataclass(frozen=True)
 class Check:
-    """What a check showed: `passed` is None when it could not be run, and `note` says why."""
+    """What a check showed: `passed` is None when it could not be run, and `note` says why; `absent`: there is none."""
 
     command: str
     passed: bool | None
     output: str = ""
     note: str = ""
+    absent: bool = False
 
     @property
     def line(self) -> str:
@@ -105,14 +107,35 @@ async def run_check(command: str, executor: Executor, emit: Callable[[AgentEvent
     outcome = seen[-1].outcome if seen else Outcome.FAILED
     output = answers[0].text
     if outcome is Outcome.DENIED:
-        return Check(command, None, output, f"`{command}` was not permitted")
+        note = f"`{command}` was not permitted; allow it with --allowed-tools 'shell({command})'"
+        return Check(command, None, output, note)
     if outcome is Outcome.TIMED_OUT:
         return Check(command, None, output, f"`{command}` took longer than {LIMIT_SECONDS} s")
     if outcome is not Outcome.OK and _missing(output):
         return Check(command, None, output, f"`{command}` can't be run here")
     if "no tests ran" in output and outcome is not Outcome.OK:
-        return Check(command, None, output, "the project has no tests yet")
+        return Check(command, None, output, "the project has no tests yet", absent=True)
     return Check(command, outcome is Outcome.OK, output)
+
+
+async def verified(
+    root: Path,
+    rounds: int,
+    executor: Executor,
+    emit: Callable[[AgentEvent], None],
+    mend: Callable[[str], Awaitable[Any]],
+) -> Check:
+    """The project's check after changes; `mend` gets the words on a failure, at most `rounds` times."""
+    command = find_check(root)
+    if not command:
+        return Check("", None, note="no check of this project is known", absent=True)
+    check = await run_check(command, executor, emit)
+    for _ in range(rounds):
+        if check.passed is not False:
+            break
+        await mend(f"The project's own check `{command}` fails:\n\n{check.output}\n\nMend the cause.")
+        check = await run_check(command, executor, emit)
+    return check
 
 
 def _missing(output: str) -> bool:

@@ -60,6 +60,11 @@ class RunResult(Value):
     warnings: tuple[str, ...] = ()
 
     @property
+    def unchecked(self) -> bool:
+        """The project's own check was wanted and did not run."""
+        return self.checked.startswith("not checked")
+
+    @property
     def is_error(self) -> bool:
         return self.exit_code != 0
 

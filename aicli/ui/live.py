@@ -36,6 +36,8 @@ def closing_lines(result: RunResult, words: Words, columns: int) -> list[Line]:
         parts.append(words("run.tokens", n=amounts.tokens(result.usage.total)))
     if result.cost_usd:
         parts.append(amounts.money(result.cost_usd))
+    if result.unchecked:
+        parts.append(words("run.unchecked"))
     lines: list[Line] = []
     if result.checked:
         lines.append(

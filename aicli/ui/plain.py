@@ -150,4 +150,6 @@ def closing(result: RunResult, words: Words) -> str:
         parts.append(words("run.tokens", n=amounts.tokens(result.usage.total)))
     if result.cost_usd:
         parts.append(amounts.money(result.cost_usd))
+    if result.unchecked:
+        parts.append(words("run.unchecked"))
     return "-" * 40 + "\n" + words("plain.joint").join(part for part in parts if part)

@@ -77,6 +77,7 @@ def result_object(result: RunResult, *, sandbox: str = "") -> JsonObject:
         "total_cost_usd": result.cost_usd,
         "permission_denials": [denial.model_dump() for denial in result.denials],
         "files_changed": list(result.files_changed),
+        "checked": result.checked,
         "warnings": list(result.warnings),
         "sandbox": sandbox,
         "error": result.error.model_dump() if result.error else None,
