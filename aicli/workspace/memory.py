@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import stat
+import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from aicli.late import dataclass, regex
+from aicli.workspace.beneath import folder_fd
 
 try:
     import fcntl
@@ -164,11 +166,15 @@ class MemoryStore:
     def _read(self, level: Level) -> Lines:
         path = self._place(level)
         try:
-            fd = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+            with _held(path) as here:
+                return self._read_at(here, path)
         except FileNotFoundError:
             return []
         except OSError as e:
             raise MemoryFailed(f"{path} can't be read: {e.strerror}") from None
+
+    def _read_at(self, here: str, path: str) -> Lines:
+        fd = os.open(here, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
         with os.fdopen(fd, "rb") as file:
             status = os.fstat(fd)
             data = file.read(_LARGEST + 1) if stat.S_ISREG(status.st_mode) else b"\0"
@@ -176,17 +182,14 @@ class MemoryStore:
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError:
             text = "\0"
-        if "\0" in text or len(data) > _LARGEST:
-            return self._set_aside(path)
-        return text.splitlines()
-
-    def _set_aside(self, path: str) -> Lines:
-        aside = Path(f"{path}.damaged-{time.strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:4]}")
+        if "\0" not in text and len(data) <= _LARGEST:
+            return text.splitlines()
+        mark = f".damaged-{time.strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:4]}"
         try:
-            os.rename(path, aside)
+            os.rename(here, here + mark)
         except OSError as e:
             raise MemoryFailed(f"{path} is damaged and can't be renamed: {e.strerror}") from None
-        self.damaged.append(aside)
+        self.damaged.append(Path(path + mark))
         return []
 
     def _change(self, level: Level, change: Callable[[Lines], Lines | None]) -> bool:
@@ -197,11 +200,11 @@ class MemoryStore:
         try:
             os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
             path = self._place(level)
-            with _locked(os.path.join(os.path.dirname(path), ".memory.lock")):
+            with _held(path) as here, _locked(os.path.join(os.path.dirname(here), ".memory.lock")):
                 lines = change(self._read(level))
                 if lines is None:
                     return False
-                _replace(path, "\n".join(lines) + "\n" if lines else "", private=level == "user")
+                _replace(here, "\n".join(lines) + "\n" if lines else "", private=level == "user")
         except OSError as e:
             raise MemoryFailed(f"{path} can't be written: {e.strerror or e}") from None
         return True
@@ -259,6 +262,21 @@ def _words(text: str) -> set[str]:
 def _tokens(text: str) -> int:
     wide = sum(c > "\u2e7f" for c in text)
     return wide + (len(text) - wide + 3) // 4
+
+
+@contextlib.contextmanager
+def _held(path: str) -> Iterator[str]:
+    """The file's path by its open folder (Linux): a command that swaps the folder for a link leads nowhere."""
+    folder, name = os.path.split(path)
+    if sys.platform != "linux" or not os.path.exists("/proc/self/fd"):
+        yield path
+        return
+    above, own = os.path.split(folder)
+    fd = folder_fd(os.path.join(os.path.realpath(above), own))
+    try:
+        yield f"/proc/self/fd/{fd}/{name}"
+    finally:
+        os.close(fd)
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -211,3 +212,31 @@ def test_parallel_writers_lose_nothing(tmp_path: Path) -> None:
 
 def test_facts_are_values() -> None:
     assert Fact("a", "user") == Fact("a", "user") and not Fact("you are now x", "user").order
+
+
+SWAP = """
+import ctypes, sys
+libc = ctypes.CDLL(None, use_errno=True)
+print("ready", flush=True)
+for _ in range(int(sys.argv[1])):
+    libc.renameat2(-100, b"project", -100, b"l", 2)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has RENAME_EXCHANGE")
+def test_a_folder_swapped_for_a_link_leads_nowhere(store: MemoryStore, tmp_path: Path) -> None:
+    outside = tmp_path / "elsewhere"
+    for folder in (outside, tmp_path / "project"):
+        folder.mkdir()
+        (folder / "memory.md").write_bytes(b"damaged\0")
+    (tmp_path / "l").symlink_to(outside)
+    argv = [sys.executable, "-I", "-S", "-c", SWAP, str(count(30_000, 2_000_000))]
+    with subprocess.Popen(argv, cwd=tmp_path, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None and child.stdout.readline() == b"ready\n"
+        n = 0
+        while child.poll() is None:
+            n += 1
+            with contextlib.suppress(MemoryFailed):
+                store.save(f"fact {n}", "project")
+    assert child.returncode == 0
+    assert os.listdir(outside) == ["memory.md"] and (outside / "memory.md").read_bytes() == b"damaged\0"
