@@ -262,11 +262,14 @@ class SessionStore:
         self.path(session_id).with_suffix(".name").unlink(missing_ok=True)
         return session_id
 
+    def unused(self, days: float) -> tuple[str, ...]:
+        """The ids of the sessions not used for `days`, last used first. Raises OSError."""
+        limit = time.time() - days * 86_400
+        return tuple(name for name in self.ids() if self.path(name).stat().st_mtime < limit)
+
     def prune(self, days: float) -> tuple[str, ...]:
         """Deletes the sessions not used for `days`; returns their ids. Raises OSError."""
-        limit = time.time() - days * 86_400
-        old = [name for name in self.ids() if self.path(name).stat().st_mtime < limit]
-        return tuple(self.delete(name) for name in old)
+        return tuple(self.delete(name) for name in self.unused(days))
 
     def search(self, text: str) -> Iterator[tuple[Summary, str]]:
         """Sessions in which somebody said the text (case does not matter), each with a line around it."""

@@ -15,6 +15,7 @@ from aicli.sessions.store import Restored, Summary
 from aicli.ui.cells import width
 from tests.sessions.stories import a_run, answer, call
 from tests.support.schemas import check_line
+from tests.support.terminal import aicli as terminal
 
 
 @pytest.fixture
@@ -50,6 +51,29 @@ def test_the_columns_of_the_list_stand_whatever_the_script(aicli: Callable, isol
     assert all("just now" in line for line in lines)
 
 
+def test_a_list_that_stops_says_of_how_many(aicli: Callable, kept: Path) -> None:
+    ran = aicli("sessions", "list", "-n", "1")
+    assert ran.out.count("\n") == 1 and ran.err == "1 of 2 sessions; all of them: --all\n", ran
+    assert aicli("sessions", "list").err == ""
+    every = aicli("sessions", "list", "-n", "1", "--all")
+    assert every.out.count("\n") == 2 and every.err == ""
+    both = json.loads(aicli("sessions", "list", "--json").out)
+    assert both[0]["used"] == "2023-11-14T22:13:21.000+00:00"
+
+
+def test_the_list_fits_a_terminal_and_prune_asks_there(kept: Path, isolated: Path) -> None:
+    for columns in (100, 60):
+        with terminal("sessions", "list", columns=columns) as tty:
+            assert tty.wait() == 0
+            rows = [row for row in tty.lines if row.strip()]
+        assert [row[:8] for row in rows] == ["bbbb2222", "aaaa1111"], rows
+    with terminal("sessions", "prune", "--days", "0") as tty:
+        tty.until("Delete 2 sessions not used for 0 days?")
+        tty.send("n\r")
+        assert tty.wait() == 1
+    assert len(list(kept.glob("*.jsonl"))) == 2
+
+
 def test_no_sessions_is_no_error(aicli: Callable) -> None:
     ran = aicli("sessions", "list")
     assert (ran.code, ran.out) == (0, "") and "no sessions" in ran.err
@@ -77,6 +101,12 @@ def test_export(aicli: Callable, kept: Path, form: str, isolated: Path) -> None:
         assert [m.role for m in history] == ["user", "model", "tool", "model"]
 
 
+def test_an_export_has_the_form_of_its_files_name(aicli: Callable, kept: Path, isolated: Path) -> None:
+    for name, begins in (("a.HTML", "<!doctype"), ("a.json", "{"), ("a.md", "# "), ("a", "# ")):
+        assert aicli("sessions", "export", "bbbb", "-o", name).code == 0
+        assert (isolated / name).read_text("utf-8").startswith(begins), name
+
+
 def test_export_refuses_what_it_cannot_do(aicli: Callable, kept: Path) -> None:
     assert aicli("sessions", "export", "bbbb", "-f", "pdf").code == 2
     assert aicli("sessions", "export", "bbbb", "-o", "/nonexistent/x").code == 42
@@ -89,7 +119,13 @@ def test_fork_delete_and_prune(aicli: Callable, kept: Path) -> None:
     assert (kept / f"{copy}.jsonl").exists()
     assert aicli("sessions", "delete", copy[:6]).code == 0
     assert not (kept / f"{copy}.jsonl").exists()
-    assert "deleted 2 sessions" in aicli("sessions", "prune").err
+    refused = aicli("sessions", "prune")
+    assert refused.code == 2 and "--yes" in refused.err and "2 sessions" in refused.err, refused
+    dry = aicli("sessions", "prune", "--dry-run")
+    assert dry.out.count("\n") == 2 and "2 sessions would be deleted" in dry.err, dry
+    assert len(list(kept.glob("*.jsonl"))) == 2
+    assert "deleted 2 sessions" in aicli("sessions", "prune", "--yes").err
+    assert "deleted 0 sessions" in aicli("sessions", "prune").err
     assert list(kept.glob("*.jsonl")) == []
 
 
