@@ -98,6 +98,17 @@ def the_hosts_network(site: Site) -> None:
         local.listen()
         program = f"import socket; socket.socket(socket.AF_UNIX).connect({path!r})"
         site.check("a UNIX socket", site.shell(f'/usr/bin/python3 -c "{program}"', "bypass").is_error)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as local:
+        local.bind("d")
+        local.setblocking(False)
+        for kind in ("SOCK_DGRAM", "SOCK_RAW", "SOCK_SEQPACKET"):
+            program = f"import socket; socket.socketpair(type=socket.{kind})[0].sendto(b'x', 'd')"
+            site.shell(f'/usr/bin/python3 -c "{program}"', "bypass")
+            try:
+                reached = bool(local.recv(1))
+            except BlockingIOError:
+                reached = False
+            site.check(f"a {kind} pair that sends to a UNIX socket", not reached)
     both = (
         "import socket; s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen(); "
         "c = socket.create_connection(s.getsockname()); a, b = socket.socketpair(); print('works')"
