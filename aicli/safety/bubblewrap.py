@@ -203,6 +203,8 @@ class Bubblewrap:
                 mounts.close(inner)
             elif name == "hooks":
                 mounts.mask(inner, hold.made)
+            elif real := self._behind(inner):
+                mounts.close(real)
         hold.unwanted(os.path.join(path, "commondir"))
 
     def _file(self, path: str, mounts: Mounts, hold: Hold) -> None:

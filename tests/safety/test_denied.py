@@ -212,6 +212,10 @@ def test_what_a_protected_link_leads_to_is_kept(isolated: Path) -> None:
     (isolated / ".vscode").symlink_to("config/code")
     (isolated / ".mcp.json").symlink_to("config/mcp.json")
     (isolated / ".idea").symlink_to(".")
-    run(detect("required", isolated), isolated, "echo x | tee config/code/tasks.json config/mcp.json config/free")
-    found = [(isolated / "config" / name).read_text() for name in ("code/tasks.json", "mcp.json", "free")]
-    assert found == ["old\n", "old\n", "x\n"]
+    subprocess.run(["git", "init", "-q", "."], check=True)
+    tree(isolated, "config/git")
+    (isolated / ".git/config").unlink()
+    (isolated / ".git/config").symlink_to("../config/git")
+    run(detect("required", isolated), isolated, "echo x | tee config/*/*.json config/*.json config/git config/free")
+    found = [(isolated / "config" / name).read_text() for name in ("code/tasks.json", "mcp.json", "git", "free")]
+    assert found == ["old\n", "old\n", "old\n", "x\n"]
