@@ -39,6 +39,7 @@ def undo(
     history, newest = open_history(run)
     chosen = newest.id if run and newest else None
     if show:
+        history.reconcile()
         groups = history.groups(chosen)
         console.tell("\n".join(_line(g) for g in groups) if groups else "No run changed files here.")
         return 0
@@ -57,8 +58,8 @@ def undo(
 
 
 def _told(done: Undone, verb: str) -> str:
-    lines = [f"{_count(done.turns, 'turn')} {verb}, {_count(len(done.restored), 'file')} put back:"]
-    lines += [f"  {path}" for path in done.restored]
+    lines = [f"{_count(done.turns, 'turn')} {verb}:"]
+    lines += [f"  removed: {path}" if path in done.removed else f"  put back: {path}" for path in done.restored]
     lines += [f"  not {verb}: {path}: {why}" for path, why in done.left.items()]
     return "\n".join(lines)
 
@@ -70,7 +71,10 @@ def _line(group: Group) -> str:
     what = "undo" if group.id.startswith("undo-") else "redo" if group.id.startswith("redo-") else f"turn {group.turn}"
     mark = f"  ({said('undone')})" if group.undone else ""
     text = f"{when}  {group.run}  {said(what)}{mark}"
-    text += "".join(f"\n    {said(_change(group, path))}" for path in group.paths)
+    for path in group.paths:
+        text += f"\n    {said(_change(group, path))}"
+        if any(c.unsure for c in group.changes if c.path == path):
+            text += f"  ({said('not sure: a command was cut off')})"
     if group.skipped:
         more = f" and {group.skipped_more} more" if group.skipped_more else ""
         text += f"\n    not covered: {', '.join(group.skipped)}{more}"
@@ -80,6 +84,7 @@ def _line(group: Group) -> str:
 def _change(group: Group, path: str) -> str:
     own = [c for c in group.changes if c.path == path]
     before, after = own[0].before, own[-1].after
+    path += "/" if "dir" in (before.source, after.source) and (before.absent or after.absent) else ""
     if before.source in ("unknown", "lost"):
         return f"changed  {path}  (old content not kept)"
     if before.absent:

@@ -6,6 +6,7 @@ import errno
 import os
 import secrets
 import stat
+from typing import Any
 
 from aicli.workspace.beneath import HAS_DIR_FD, Spot
 
@@ -23,6 +24,10 @@ def put(spot: Spot, data: bytes, *, mode: int | None = None, mtime_ns: int | Non
     file is left) or Moved.
     """
     old = spot.status
+    if old is not None and stat.S_ISLNK(old.st_mode):
+        old, seen = None, old
+    else:
+        seen = old
     if old is not None and not _writable(spot):
         raise PermissionError(errno.EACCES, "the file is read-only", spot.name)
     temporary = f"{PREFIX}{os.getpid()}-{secrets.token_hex(6)}"
@@ -40,7 +45,7 @@ def put(spot: Spot, data: bytes, *, mode: int | None = None, mtime_ns: int | Non
                 os.link(f"/proc/self/fd/{fd}", temporary, dst_dir_fd=spot.dir_fd, follow_symlinks=True)
         finally:
             os.close(fd)
-        if _token(spot.look()) != _token(old):
+        if _token(spot.look()) != _token(seen):
             raise Moved
         spot.replace(temporary)
     except BaseException:
@@ -51,6 +56,21 @@ def put(spot: Spot, data: bytes, *, mode: int | None = None, mtime_ns: int | Non
         raise
     spot.sync()
     return mtime
+
+
+def put_link(spot: Spot, target: str, mtime_ns: int | None = None) -> None:
+    """Replaces what stands at `spot`, if anything, by a link. Raises OSError."""
+    temporary = f"{PREFIX}{os.getpid()}-{secrets.token_hex(6)}"
+    where, found = spot.at(temporary)
+    how: dict[str, Any] = {**found}
+    os.symlink(target, where, **how)
+    try:
+        if mtime_ns is not None and os.utime in os.supports_follow_symlinks:
+            os.utime(where, ns=(mtime_ns, mtime_ns), follow_symlinks=False, **how)
+        spot.replace(temporary)
+    except BaseException:
+        spot.unlink(temporary)
+        raise
 
 
 def _fresh(spot: Spot, mode: int, name: str) -> tuple[int, bool]:

@@ -1,7 +1,7 @@
 """Checkpoints: the old content of every change of a run, kept before it happens, for undo and diff.
 
-What undo restores: content and permission bits, and the modification time as it was, to the nanosecond; a file that was
-not there is removed, with the folders made for it if they are empty.
+What undo restores: content and permission bits, and the modification time as it was, to the nanosecond; links as links;
+a file that was not there is removed, with the folders made for it if they are empty.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import secrets
 import stat
 import threading
 import time
-from collections.abc import Iterable, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from aicli.workspace.faults import NotFound, WorkspaceError
 from aicli.workspace.history import FileDiff, History, Undone, settled
 from aicli.workspace.journal import ABSENT, Group, State
 from aicli.workspace.root import Workspace
-from aicli.workspace.snapshot import KEEP_LIMIT, Snapshot, Snapshots, after_state, named
+from aicli.workspace.snapshot import KEEP_LIMIT, Snapshot, Snapshots, above, after_state
 
 
 class Checkpoints:
@@ -43,6 +44,7 @@ class Checkpoints:
         self._open: dict[str, dict[str, Any]] = {}
         self._command: tuple[dict[str, Any], Snapshot] | None = None
         self._begun = False
+        self._let_go: Callable[[], object] = lambda: None
         self._lock = threading.RLock()
 
     def new_task(self) -> str:
@@ -86,9 +88,7 @@ class Checkpoints:
             index = self.blobs.put(shot.index, sync=False) if shot.git else ""
             manifest = self.blobs.put(shot.pack(index), sync=False)
             record = self._record("command", turn, manifest=manifest, index=index)
-            names, more = named(shot.skipped)
-            skipped = {**self._common("skipped", record), "names": names, "more": more}
-            self._append([record, skipped] if names else [record], sync=True)
+            self._append([record], sync=True)
             self._command = (record, shot)
 
     def after_command(self) -> Sequence[str]:
@@ -146,13 +146,15 @@ class Checkpoints:
                     self.prune()
             except (OSError, WorkspaceError):
                 pass
+            finally:
+                self._let_go()
 
     def _settle(self) -> Sequence[str]:
         if self._command is None:
             return []
         (record, shot), self._command = self._command, None
-        changes = self._snapshots.changes(shot)
-        self._append(settled(record, changes), sync=False)
+        changes, uncovered = self._snapshots.changes(shot)
+        self._append(settled(record, changes, uncovered), sync=False)
         return [c.path for c in changes]
 
     def _state(self, path: str) -> State:
@@ -180,9 +182,7 @@ class Checkpoints:
 
     def _missing(self, path: str) -> Sequence[str]:
         """Folders that are not there yet and will be made for `path`, outermost first."""
-        parts = path.split("/")[:-1]
-        folders = ["/".join(parts[: n + 1]) for n in range(len(parts))]
-        return [f for f in folders if f and not os.path.lexists(self.workspace.root / f)]
+        return [f for f in above(path) if not os.path.lexists(self.workspace.root / f)]
 
     def _record(self, kind: str, turn: int, **more: Any) -> dict[str, Any]:
         return {"t": kind, "g": f"{self._task}-{turn}", "turn": turn, "at": round(time.time(), 3), **more}
@@ -197,6 +197,18 @@ class Checkpoints:
         if not self._begun:
             if not self.journal.exists():
                 records = [self._head(), *records]
-            private_folder(self.folder)
-            self._begun = True
+            self._begin()
         journal.append(self.journal, records, sync=sync)
+
+    def _begin(self) -> None:
+        """Looks at what a killed run's command left, so that nothing that comes later is taken for its work; and shows
+        that this run is alive."""
+        private_folder(self.folder)
+        try:
+            self.history().reconcile()
+        except WorkspaceError:
+            pass
+        fd = journal.hold(self.journal)
+        if fd >= 0:
+            self._let_go = weakref.finalize(self, os.close, fd)
+        self._begun = True

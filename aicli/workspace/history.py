@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import secrets
 import stat
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +19,7 @@ from aicli.workspace.faults import NotFound, WorkspaceError
 from aicli.workspace.gitindex import object_id, read_object
 from aicli.workspace.journal import ABSENT, Change, Group, Run, State
 from aicli.workspace.root import Workspace
-from aicli.workspace.snapshot import Snapshot, Snapshots
-
-try:
-    import fcntl
-except ImportError:
-    fcntl = None  # type: ignore[assignment]
+from aicli.workspace.snapshot import FOLDER, Snapshot, Snapshots, above, named
 
 
 class NothingToUndo(WorkspaceError):
@@ -41,28 +35,17 @@ class UndoRefused(WorkspaceError):
         self.conflicts = conflicts
 
 
-@contextlib.contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Holds off the undo of another process, which would take back the same turn. Blocks until that one has ended."""
-    fd = -1
-    with contextlib.suppress(OSError):  # no folder to write in, or no locks there: then as it comes
-        fd = os.open(folder / "undo.lock", os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
-        if fcntl is not None:
-            fcntl.flock(fd, fcntl.LOCK_EX)
-    try:
-        yield
-    finally:
-        if fd >= 0:
-            os.close(fd)
-
-
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """What an undo did: files put back, files left alone (by path, with the reason), and how many turns."""
+    """What an undo did: files that are as before, files left alone (by path, with the reason), and how many turns.
+
+    `removed` are those of `restored` that were not there before.
+    """
 
     restored: tuple[str, ...]
     left: dict[str, str]
     turns: int
+    removed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +63,13 @@ class _Plan:
     target: State
     expected: State
     made: tuple[str, ...] = ()
+    unsure: bool = False
+
+    def order(self) -> tuple[int, int]:
+        """What goes away makes room first, the deepest paths before the folders above; links come last."""
+        if self.target.absent:
+            return (0, -self.path.count("/"))
+        return (2 if self.target.source == "link" else 1, 0)
 
 
 class History:
@@ -98,6 +88,16 @@ class History:
         """Turns that changed files, newest first."""
         return [g for r in reversed(self._picked(run)) for g in reversed(r.groups)]
 
+    def reconcile(self) -> None:
+        """Looks at what commands of killed runs left in this workspace: what comes later is not theirs. Raises
+        WorkspaceError or OSError where it can't.
+        """
+        if not any(map(journal.cut_off, (self.folder / "runs").glob("*.jsonl"))):
+            return
+        with journal.alone(self.folder):
+            for run in self.runs():
+                self._settle(run)
+
     def undo(
         self, turns: int | None = 1, *, run: str | None = None, force: bool = False, tasks: Sequence[str] | None = None
     ) -> Undone:
@@ -105,7 +105,7 @@ class History:
 
         Raises NothingToUndo, or UndoRefused (then nothing was touched) unless `force`.
         """
-        with alone(self.folder):
+        with journal.alone(self.folder):
             for one in self._picked(run):
                 self._settle(one)
             open_ = [g for g in self.groups(run) if g.changes and not g.undoes and not g.undone]
@@ -117,7 +117,7 @@ class History:
 
     def redo(self, *, run: str | None = None, force: bool = False) -> Undone:
         """Takes back the last undo. Raises as `undo`."""
-        with alone(self.folder):
+        with journal.alone(self.folder):
             undos = [g for g in self.groups(run) if g.id.startswith("undo-") and g.changes and not g.undone]
             if not undos:
                 raise NothingToUndo("There is no undo to take back here.")
@@ -125,8 +125,7 @@ class History:
 
     def diff(self, run: str) -> list[FileDiff]:
         """What a run changed and did not take back, file by file."""
-        for one in self._picked(run):
-            self._settle(one)
+        self.reconcile()
         chosen = [g for g in self.groups(run) if not g.undone and not g.undoes]
         return [d for p in sorted(_plans(chosen), key=lambda p: p.path) if (d := self._shown(p)) is not None]
 
@@ -167,128 +166,173 @@ class History:
         return [r for r in self.runs() if run is None or r.id == run]
 
     def _settle(self, run: Run) -> None:
-        """A run that died during a shell command: what differs from its snapshot now counts as that command's change."""
-        record = run.open_command
-        if record is None:
+        """A run that died during a shell command: what differs from its snapshot now may be that command's change."""
+        record, path = run.open_command, self.folder / "runs" / f"{run.id}.jsonl"
+        if record is None or journal.alive(path):
             return
         try:
             shot = Snapshot.unpack(self.blobs.get(record["manifest"]) or b"", self.blobs)
-            changes = Snapshots(self.workspace, self.blobs).changes(shot)
+            changes, uncovered = Snapshots(self.workspace, self.blobs).changes(shot)
         except (ValueError, KeyError, TypeError):
-            changes = []
-        journal.append(self.folder / "runs" / f"{run.id}.jsonl", settled(record, changes), sync=True)
+            changes, uncovered = [], []
+        journal.append(path, settled(record, changes, uncovered, unsure=True), sync=True)
 
     def _take_back(self, groups: list[Group], force: bool) -> Undone:
         plans = _plans(groups)
-        conflicts = {p.path: why for p in plans if (why := self._conflict(p))}
+        folders = {folder for p in plans for folder in above(p.path)}
+        conflicts = {p.path: why for p in plans if (why := self._conflict(p, folders))}
         if conflicts and not force:
             raise UndoRefused(conflicts)
-        restored: dict[str, None] = {}
+        restored: dict[str, bool] = {}
         left: dict[str, str] = {}
         for run in dict.fromkeys(g.run for g in groups):
             own = [g for g in groups if g.run == run]
             self._take_back_run(run, own, restored, left)
-        return Undone(tuple(restored), left, len(groups))
+        return Undone(tuple(restored), left, len(groups), tuple(path for path, removed in restored.items() if removed))
 
-    def _take_back_run(self, run: str, groups: list[Group], restored: dict[str, None], left: dict[str, str]) -> None:
+    def _take_back_run(self, run: str, groups: list[Group], restored: dict[str, bool], left: dict[str, str]) -> None:
         path = self.folder / "runs" / f"{run}.jsonl"
         kind = "redo" if groups[0].undoes else "undo"
         common = {"g": f"{kind}-{secrets.token_hex(4)}", "turn": groups[0].turn, "at": round(time.time(), 3)}
         ids = [g.id for g in groups]
         journal.append(path, [{"t": "undo", **common, "groups": ids}], sync=True)
-        for plan in _plans(groups):
+        plans = sorted(_plans(groups), key=_Plan.order)
+        made = {folder for plan in plans if plan.target.absent for folder in plan.made}
+        for plan in plans:
+            if not plan.target.absent:
+                self._remove_folders(made)
             why = self._restore(plan, path, common)
             if why:
                 left[plan.path] = why
             else:
-                restored[plan.path] = None
+                restored[plan.path] = plan.target.absent
+        self._remove_folders(made)
         again = [other for g in groups for other in g.undoes]
         marks = [{"t": "undone", **common, "groups": ids, "value": True}]
         if again:
             marks.append({"t": "undone", **common, "groups": again, "value": False})
         journal.append(path, marks, sync=True)
 
+    def _remove_folders(self, made: set[str]) -> None:
+        while made:
+            folder = max(made, key=len)
+            made.discard(folder)
+            self.workspace.remove_folder(folder)
+
     def _restore(self, plan: _Plan, journal_path: Path, common: dict[str, Any]) -> str:
         """Puts one file back; gives why not, or ""."""
         try:
             now, data = self._now(plan.path)
             wanted = self._content(plan.target)
-            if wanted is None and not plan.target.absent:
+            if wanted is None and not plan.target.absent and not plan.target.whole:
                 return "its old content is not kept any more"
-            if wanted is None and data is None:
+            if plan.target.absent and now.absent:
                 return ""
+            if not self.workspace.straight(plan.path):
+                return "a link stands on the way to it"
             if data is not None:
                 self.blobs.put(data)
-            record = {"t": "before", **common, "path": plan.path, "state": now.pack(), "next": plan.target.sha}
-            if plan.target.source == "git":
-                record["next"] = hashlib.sha256(wanted or b"").hexdigest()
+            record = {"t": "before", **common, "path": plan.path, "state": now.pack()}
+            record["made"] = [f for f in above(plan.path) if not os.path.lexists(self.workspace.root / f)]
+            if wanted is not None:
+                record["next"] = hashlib.sha256(wanted).hexdigest()
             journal.append(journal_path, [record], sync=True)
-            if wanted is None:
-                self.workspace.remove(plan.path)
-                for folder in reversed(plan.made):
-                    self.workspace.remove_folder(folder)
-            else:
-                self.workspace.write(plan.path, wanted, mode=plan.target.mode, mtime_ns=plan.target.mtime_ns)
+            self._put(plan, now, wanted)
             after, _ = self._now(plan.path)
             journal.append(
                 journal_path, [{"t": "after", **common, "path": plan.path, "state": after.pack()}], sync=False
             )
+            return "it is not empty" if plan.target.absent and not after.absent else ""
         except (WorkspaceError, OSError) as error:
             return str(error)
-        return ""
 
-    def _conflict(self, plan: _Plan) -> str:
+    def _put(self, plan: _Plan, now: State, wanted: bytes | None) -> None:
+        target = plan.target
+        if wanted is not None:
+            self.workspace.write(plan.path, wanted, mode=target.mode, mtime_ns=target.mtime_ns, follow=False)
+        elif target.source == "link":
+            self.workspace.put_link(plan.path, target.sha, target.mtime_ns)
+        elif target.source == "dir":
+            self.workspace.make_folder(plan.path)
+        else:
+            if now.source == "dir":
+                self.workspace.remove_folder(plan.path)
+            else:
+                self.workspace.remove(plan.path)
+
+    def _conflict(self, plan: _Plan, folders: set[str]) -> str:
+        target, expected = plan.target, plan.expected
         try:
             now, data = self._now(plan.path)
         except (WorkspaceError, OSError) as error:
             return str(error)
-        if _is(plan.target, data) or (plan.target.absent and data is None):
+        if _is(target, data) or (target.whole and target.same(now)) or (target.absent and now.absent):
             return ""
-        if not plan.target.absent and self._content(plan.target) is None:
+        if not target.absent and not target.whole and self._content(target) is None:
             return "its old content was not kept"
-        if plan.expected.source == "unknown":
+        if plan.unsure:
+            return "a command was cut off, so this may be somebody else's change"
+        if expected.source == "unknown":
             return "it is not known what the run left there"
-        if plan.expected.sha != now.sha:
-            return "it was changed since" if data is not None else "it was removed since"
+        if not expected.same(now) and not (expected.absent and now.source == "dir" and plan.path in folders):
+            return "it was removed since" if now.absent else "it was changed since"
         return ""
 
     def _now(self, path: str) -> tuple[State, bytes | None]:
+        """What stands at this very place, and its content if it is a regular file; links are not followed."""
         try:
-            status = self.workspace.status(path)
+            status = self.workspace.status(path, follow=False) if self.workspace.straight(path) else None
             if status is None:
                 return State(ABSENT), None
+            if stat.S_ISLNK(status.st_mode):
+                return State(self.workspace.link_target(path), 0, status.st_mtime_ns, "link"), None
+            if stat.S_ISDIR(status.st_mode):
+                return FOLDER, None
             data = self.workspace.read_bytes(path)
         except NotFound:
             return State(ABSENT), None
         return State(hashlib.sha256(data).hexdigest(), stat.S_IMODE(status.st_mode), status.st_mtime_ns), data
 
     def _content(self, state: State) -> bytes | None:
-        if state.sha == ABSENT or state.source == "unknown":
+        if state.sha == ABSENT or state.source == "unknown" or state.whole:
             return None
         if state.source == "git":
             return read_object(self.workspace.root, state.sha)
         return self.blobs.get(state.sha)
 
     def _shown(self, plan: _Plan) -> FileDiff | None:
-        before, after = self._content(plan.target), self._content(plan.expected)
-        note = ""
-        if before is None and not plan.target.absent:
+        target, expected = plan.target, plan.expected
+        before, after = self._text(target), self._text(expected)
+        note = "a command was cut off, so this may be somebody else's change" if plan.unsure else ""
+        if before is None and not target.absent and not target.whole:
             return FileDiff(plan.path, Diff("", 0, 0), "changed, but its old content was not kept")
-        if after is None and not plan.expected.absent:
+        if after is None and not expected.absent and not expected.whole:
             try:
                 now, after = self._now(plan.path)
             except (WorkspaceError, OSError):
                 now, after = State(), None
-            if now.sha != plan.expected.sha:
-                note = "changed since by someone else; shown as it is now"
-        diff = diff_bytes(plan.path, before, after)
-        if before == after and plan.target.mode == plan.expected.mode:
+            if not now.same(expected):
+                note = note or "changed since by someone else; shown as it is now"
+        if before == after and target.mode == expected.mode and target.source == expected.source:
             return None
+        if "dir" in (target.source, expected.source) and before is after is None:
+            return FileDiff(
+                plan.path, Diff("", 0, 0), "an empty folder was " + ("removed" if expected.absent else "made")
+            )
+        if expected.source == "link":
+            note = note or f"now a link to {expected.sha}"
+        elif target.source == "link":
+            note = note or f"was a link to {target.sha}"
+        diff = diff_bytes(plan.path, before, after)
         return FileDiff(plan.path, diff, note or ("" if diff.text else "only its mode changed"))
+
+    def _text(self, state: State) -> bytes | None:
+        """As git shows it: of a link its target."""
+        return os.fsencode(state.sha) if state.source == "link" else self._content(state)
 
 
 def _is(state: State, data: bytes | None) -> bool:
-    if data is None or state.sha == ABSENT:
+    if data is None or state.sha == ABSENT or state.whole:
         return False
     return state.sha == (object_id(data) if state.source == "git" else hashlib.sha256(data).hexdigest())
 
@@ -300,9 +344,10 @@ def _plans(groups: list[Group]) -> list[_Plan]:
         for change in reversed(group.changes):
             plan = plans.get(change.path)
             if plan is None:
-                plans[change.path] = _Plan(change.path, change.before, change.after, change.made)
+                plans[change.path] = _Plan(change.path, change.before, change.after, change.made, change.unsure)
             else:
-                plan.target, plan.made = change.before, change.made
+                plan.target, plan.made = change.before, change.made or plan.made
+                plan.unsure |= change.unsure
     return list(plans.values())
 
 
@@ -317,11 +362,18 @@ def load_all(folder: Path) -> list[Run]:
     return [journal.load(path) for _, path in sorted(found)]
 
 
-def settled(record: dict[str, Any], changes: Iterable[Change]) -> list[dict[str, Any]]:
-    """The records that say what a command changed."""
+def settled(
+    record: dict[str, Any], changes: Iterable[Change], uncovered: list[str], *, unsure: bool = False
+) -> list[dict[str, Any]]:
+    """The records that say what a command changed, and where it did so without anything being kept."""
     common = {k: record[k] for k in ("g", "turn", "at")}
+    mark = {"unsure": True} if unsure else {}
     out: list[dict[str, Any]] = []
     for change in changes:
-        out.append({"t": "before", **common, "path": change.path, "state": change.before.pack()})
+        before = {"path": change.path, "state": change.before.pack(), "made": list(change.made), **mark}
+        out.append({"t": "before", **common, **before})
         out.append({"t": "after", **common, "path": change.path, "state": change.after.pack()})
+    names, more = named(uncovered)
+    if names:
+        out.append({"t": "skipped", **common, "names": names, "more": more})
     return [*out, {"t": "settled", **common}]

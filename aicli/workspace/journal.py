@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import field
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,18 @@ from typing import Any
 from aicli.late import dataclass
 from aicli.paths import private_folder
 
+try:
+    import fcntl
+except ImportError:
+    fcntl = None  # type: ignore[assignment]
+
 ABSENT = ""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
     """What stood at a path. `sha` ABSENT: nothing. `source`: "blob" kept here, "git" (then `sha` is git's object id),
-    "lost" known by its hash only, "unknown" not known at all.
+    "lost" known by its hash only, "unknown" not known at all, "link" (then `sha` is its target as written), "dir".
     """
 
     sha: str = ABSENT
@@ -31,6 +37,15 @@ class State:
         """Is it known that nothing stood there?"""
         return self.sha == ABSENT and self.source == "blob"
 
+    @property
+    def whole(self) -> bool:
+        """Is it a link or a folder, which the record itself tells all of?"""
+        return self.source in ("link", "dir")
+
+    def same(self, other: State) -> bool:
+        """Do both speak of the same thing? Mode and time don't count."""
+        return self.sha == other.sha and (self.source == other.source or not (self.whole or other.whole))
+
     def pack(self) -> list[Any]:
         return [self.sha, self.mode, self.mtime_ns, self.source]
 
@@ -40,16 +55,20 @@ class State:
 
 
 UNKNOWN = State(source="unknown")
+_TAIL = 1 << 16
 
 
 @dataclass(slots=True)
 class Change:
-    """One file before and after one step. `made` are the folders that had to be made for it."""
+    """One file before and after one step. `made` are the folders that had to be made for it. `unsure`: the command was
+    cut off, so that `after` is what was found later, and may be somebody else's.
+    """
 
     path: str
     before: State
     after: State
     made: tuple[str, ...] = ()
+    unsure: bool = False
 
 
 @dataclass(slots=True)
@@ -96,6 +115,62 @@ def append(path: Path, records: Iterable[dict[str, Any]], *, sync: bool) -> None
         os.close(fd)
 
 
+@contextlib.contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Holds off the undo of another process, which would take back the same turn. Blocks until that one has ended."""
+    fd = -1
+    with contextlib.suppress(OSError):  # no folder to write in, or no locks there: then as it comes
+        fd = os.open(folder / "undo.lock", os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        if fcntl is not None:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        if fd >= 0:
+            os.close(fd)
+
+
+def hold(path: Path) -> int:
+    """Marks the run as alive until the descriptor is closed; -1 where that can't be told. Raises OSError."""
+    private_folder(path.parent)
+    fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        if fcntl is not None:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # the same run, opened twice
+        os.close(fd)
+        return -1
+    return fd
+
+
+def alive(path: Path) -> bool:
+    """Is there a process that holds this run's journal?"""
+    if fcntl is None:
+        return False
+    try:
+        fd = os.open(path, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
+def cut_off(path: Path) -> bool:
+    """Does it end with a command whose changes were never looked at? Reads its end alone."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL))
+            tail = file.read()
+    except OSError:
+        return False
+    return tail.rfind(b'{"t":"command"') > tail.rfind(b'{"t":"settled"')
+
+
 def _ends_a_line(fd: int) -> bool:
     """A process that died while writing leaves half a record, which must not swallow the next one."""
     size = os.fstat(fd).st_size
@@ -136,7 +211,8 @@ def _take(run: Run, groups: dict[str, Group], record: dict[str, Any]) -> None:
         before = State.unpack(record["state"])
         after = State(record["next"]) if record.get("next") else UNKNOWN
         run.refs.update(s for s in (before.sha, after.sha) if s)
-        group.changes.append(Change(record["path"], before, after, tuple(record.get("made", ()))))
+        made, unsure = tuple(record.get("made", ())), bool(record.get("unsure"))
+        group.changes.append(Change(record["path"], before, after, made, unsure))
     elif kind == "after":
         change = next(c for c in reversed(group.changes) if c.path == record["path"])
         change.after = State.unpack(record["state"])

@@ -6,6 +6,7 @@ import difflib
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -112,14 +113,16 @@ class Workspace:
         expect: FileVersion | None = None,
         mode: int | None = None,
         mtime_ns: int | None = None,
+        follow: bool = True,
     ) -> FileVersion:
         """Puts `data` there as a whole or not at all: a crash or a full disk leaves the old file. Folders are made.
 
-        Mode, owner and the link that led here stay; a hard link is cut. `mode` and `mtime_ns` set those instead. Raises
+        Mode, owner and the link that led here stay; a hard link is cut. `mode` and `mtime_ns` set those instead; without
+        `follow` a link itself is replaced. Raises
         Changed if the file is not `expect` (when given), WriteFailed with the cause if the system could not write.
         """
-        with self._spot(path, "write", make=True) as spot:
-            if spot.status is not None:
+        with self._spot(path, "write", follow=follow, make=True) as spot:
+            if spot.status is not None and (follow or not stat.S_ISLNK(spot.status.st_mode)):
                 self._regular(spot, path, "write")
             if expect is not None:
                 self._expect(spot, path, expect)
@@ -130,6 +133,35 @@ class Workspace:
             except OSError as error:
                 raise self._write_fault(error, path) from error
         return FileVersion(mtime, len(data), digest(data))
+
+    def link_target(self, path: str) -> str:
+        """Where the link that stands at this very place leads, as written in it; "" if there is none."""
+        try:
+            with self._spot(path, "look at", follow=False) as spot:
+                where, how = spot.at()
+                return os.readlink(where, **how)
+        except (NotFound, OSError):
+            return ""
+
+    def put_link(self, path: str, target: str, mtime_ns: int) -> None:
+        """Puts a link there, in the place of a file or link if there is one. Folders are made."""
+        with self._spot(path, "write", follow=False, make=True) as spot:
+            if spot.status is not None and stat.S_ISDIR(spot.status.st_mode):
+                raise IsDirectory(f"{path} is a folder.", path=path)
+            try:
+                atomic.put_link(spot, target, mtime_ns)
+            except OSError as error:
+                raise self._write_fault(error, path) from error
+
+    def make_folder(self, path: str) -> None:
+        """Makes a folder, with those above it; it may be there already."""
+        with self._spot(path.rstrip("/") + "/x", "make", make=True):
+            pass
+
+    def straight(self, path: str) -> bool:
+        """Does no link stand on the way to it? The last name may be one, and nothing need be there."""
+        folder = self.locate(path).path.parent
+        return os.path.realpath(folder) == str(folder)
 
     def remove(self, path: str) -> None:
         """Removes a file or a link (never what it points to)."""
@@ -313,7 +345,7 @@ class Workspace:
         for n in range(1, len(parts) + 1):
             link = self._place(root, parts[:n])
             if not os.path.exists(link.path):
-                if os.path.islink(link.path):
+                with suppress(OSError):  # no link, or not any more
                     return f"{link.display} is a link to {os.readlink(link.path)}, which is missing"
                 return ""
         return ""

@@ -31,9 +31,9 @@ def test_undo_takes_turns_back_one_by_one_and_says_which_files(hands: Hands) -> 
     hands.ok("write_file", path="new/f", content="x\n")
     first = aicli("undo")
     assert (first.returncode, first.stderr) == (0, "")
-    assert "1 turn undone, 1 file put back:\n  new/f" in first.stdout
+    assert "1 turn undone:\n  removed: new/f" in first.stdout
     assert not (hands.root / "new").exists()
-    assert "文件.txt" in aicli("undo", "1").stdout
+    assert "1 turn undone:\n  put back: 文件.txt" in aicli("undo", "1").stdout
     assert path.read_bytes() == "一\n".encode()
     last = aicli("undo")
     assert last.returncode == 1
@@ -65,7 +65,7 @@ def test_one_run_is_named_by_the_start_of_its_id_from_any_folder(hands: Hands, t
     os.chdir(other)
     assert "+1\n" in aicli("diff", "--run", "0abc").stdout
     assert "nothing to undo" in aicli("undo").stderr
-    assert "2 turns undone, 2 files put back" in aicli("undo", "--run", "0abc").stdout
+    assert "2 turns undone:\n  removed: g\n  put back: f" in aicli("undo", "--run", "0abc").stdout
     assert path.read_bytes() == b"0\n"
     unknown = aicli("undo", "--run", "zzz")
     assert unknown.returncode == 2
@@ -82,17 +82,20 @@ def test_undo_works_from_a_folder_below_the_workspace(hands: Hands) -> None:
 
 def test_the_list_shows_turns_files_and_what_was_not_covered(hands: Hands) -> None:
     hands.put("f", b"0\n")
-    (hands.root / "link").symlink_to("f")
+    hands.put(".gitignore", b"*.log\n")
+    hands.put("x.log", b"0\n")
     hands.ok("write_file", path="f", content="1\n")
     hands.ok("write_file", path="g", content="1\n")
     kept = hands.state.checkpoints
     assert kept is not None
     kept.before_command((), 3)
     (hands.root / "g").unlink()
+    (hands.root / "x.log").write_bytes(b"1\n")
+    (hands.root / "link").symlink_to("f")
     kept.after_command()
     aicli("undo")
     shown = aicli("undo", "--list").stdout
-    assert "0abc-first  turn 3  (undone)\n    deleted  g\n    not covered: link" in shown
+    assert "0abc-first  turn 3  (undone)\n    deleted  g\n    created  link\n    not covered: x.log" in shown
     assert "turn 1\n    changed  f" in shown
     assert "turn 2\n    created  g" in shown
 
