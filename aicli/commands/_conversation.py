@@ -271,7 +271,7 @@ class Conversation:
             self.turns = [t for t in self.turns if t < len(self.agent.history)]
             screen.stage.print(closing_lines(fold.result(seconds), self.words, screen.stage.screen.width))
         elif finished.checked:
-            screen.dim(self.words("run.checked", what=finished.checked))
+            screen.dim(self.words.check(finished.checked))
         screen.end()
         self._turning = False
         if finished is None or finished.status != "completed":

@@ -40,9 +40,7 @@ def closing_lines(result: RunResult, words: Words, columns: int) -> list[Line]:
         parts.append(words("run.unchecked"))
     lines: list[Line] = []
     if result.checked:
-        lines.append(
-            (("  " + words("run.checked", what=sanitise(words.said(result.checked), keep_newlines=False)), DIM),)
-        )
+        lines.append((("  " + sanitise(words.check(result.checked), keep_newlines=False), DIM),))
     text = " · ".join(parts)
     style = STYLE_OF[mark]
     lines += wrap(((text, ""),), columns, first=((mark + " ", style),), rest=(("  ", ""),))

@@ -40,6 +40,11 @@ class Words:
             text = messages.get(key + "_one", text)
         return text.format(**values) if values else text
 
+    def check(self, text: str) -> str:
+        """What the project's own check showed, in one line."""
+        what = self.said(text)
+        return what if text.startswith("not checked") else self("run.checked", what=what)
+
     def said(self, text: str) -> str:
         """An English sentence of ours (a reason, a summary, an error) in this language; one not known stays as it is."""
         return translate.said(text, self.language)

@@ -105,7 +105,9 @@ ENDINGS = {
     "unknown agent": Ending("error_usage", 2, agent="generel", says="Did you mean general?", requests=0),
     "empty task": Ending("error_usage", 2, task=("",), says="no task", requests=0),
     "no such folder": Ending("error_usage", 2, args=("-C", "/nonexistent"), says="/nonexistent", requests=0),
-    "wrong flag value": Ending("error_usage", 2, args=("--max-turns", "0"), says="max_turns", requests=0),
+    "wrong flag value": Ending(
+        "error_usage", 2, args=("--max-turns", "0"), says="--max-turns should be at least 1", requests=0
+    ),
     "unknown mode": Ending("error_usage", 2, args=("--permission-mode", "free"), says="bypass", requests=0),
     "bad model name": Ending("error_input", 42, args=("-m", "nope:x"), says="nope", env=NOTHING_SET),
     "no such session": Ending("error_input", 42, args=("--resume", "zz"), says="zz", requests=0),
