@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import random
 import re
+import time
 import tomllib
 from collections.abc import Iterator
 from importlib.resources import files
@@ -17,6 +19,7 @@ from aicli.ui.language import spoken
 from aicli.ui.translate import entries, error_line, lines, said
 from aicli.ui.words import Words
 from tests.support import sayings
+from tests.support.counts import count
 
 CHINESE = entries("zh")
 SLOT = re.compile(r"\{(\d+)(?::t)?\}")
@@ -48,7 +51,7 @@ PIECES = {
     " at character {0}": "{0} at character {1}",
     " while thinking": "{0} reached its output limit while thinking, with no answer",
     "; {0} lines differ": "{0} rules can be read and fit their examples; {1} lines differ",
-    "{0} {1}, {2} put back:": "{0} undone, {1} put back:",
+    "{0} {1}:": "{0} undone:",
     "  not {0}: {1}: {2}": "  not undone: {0}: {1}",
     "{0} {1} in {2} {3}": "{0} hits in {1} files",
     "Give more of it: ": "Give more of it: {0}",
@@ -140,8 +143,63 @@ def test_translations_keep_the_values() -> None:
 
 def test_no_template_stands_in_another_one_s_light() -> None:
     for english, chinese in CHINESE.items():
-        wanted = re.sub(r"\{(\d+)(?::t)?\}", lambda m: f"X{m[1]}", chinese).strip()
-        assert said(filled(english), "zh").rstrip("。") == wanted.rstrip("。"), english
+        words = set(re.findall(r"\{(\d+):t\}", chinese)) if "}{" not in english else set()
+        text = filled(SLOT.sub(lambda m: "yes" if m[1] in words else m[0], english))  # noqa: B023
+        wanted = SLOT.sub(lambda m: "是" if m[1] in words else f"X{m[1]}", chinese).strip()  # noqa: B023
+        assert said(text, "zh").rstrip("。") == wanted.rstrip("。"), english
+
+
+ENDING = re.compile(r"(?<=[a-z])\{\d\}(?![\w,])")
+FILLED = [SLOT.sub("z", english) for english in CHINESE if SLOT.search(english)]
+
+
+def _foreign_text(rng: random.Random, mark: str, others: bool) -> str:
+    """Anybody's text: words, joined as ours are, or one that reads like a sentence of ours."""
+    words = [f"{mark}{rng.randrange(100)}" for _ in range(3)]
+    if others and rng.random() < 0.5:
+        return rng.choice([words[0] + " ", ""]) + rng.choice(FILLED) + rng.choice(["; ", " ", "\n"]) + words[1]
+    return rng.choice(["; ", ". ", ": ", "? ", "\n", " ", ", ", "  "]).join(words[: rng.randint(1, 3)])
+
+
+@pytest.mark.parametrize("others", [False, True])
+def test_a_translation_loses_no_value_and_changes_none(others: bool) -> None:
+    """Whatever stands in the slots: each word of it is there, and where none of it reads like ours, to the letter."""
+    rng = random.Random(7)
+    translated = 0
+    for english, chinese in CHINESE.items():
+        slots = SLOT.findall(ENDING.sub("", english))
+        words = set(re.findall(r"\{(\d+):t\}", chinese))
+        for _ in range(count(1, 20)):
+            values = {n: f"w{n}" if n in words else _foreign_text(rng, f"q{n}v", others) for n in slots}
+            text = SLOT.sub(lambda m: values[m[1]], ENDING.sub("s", english))  # noqa: B023
+            found = said(text, "zh")
+            translated += found != text
+            for mark in re.findall(r"q\dv\d+", text):
+                assert found.count(mark) >= text.count(mark), (text, found)
+            if not others and "}{" not in english and len(english.split()) > 2:
+                assert found == text or all(values[n] in found for n in slots), (text, found)
+    assert translated > 300
+
+
+def test_no_ending_takes_a_name() -> None:
+    assert said("deleted 3 session; rm -rf / follows", "zh") == "已删除 3 session; rm -rf / follows"
+    name = "deleted 3 session of mine and the important rest of the name"
+    assert said(f"{name} does not exist.", "zh") == f"{name} 不存在。"
+    assert said("Cannot read new: a: permission denied (EACCES)", "zh") == "无法读取 new: a：权限不够（EACCES）"
+    assert said("No files match a. b", "zh") == "没有文件符合 a. b"
+    both = "Cannot read a: permission denied: permission denied"
+    assert said(both, "zh") == both  # two names may be meant
+
+
+def test_no_message_takes_long() -> None:
+    """Twenty thousandths of a second each at most, on average over the hardest."""
+    texts = ["".join(SLOT.split(english)[::2]) for english in CHINESE if SLOT.search(english)]
+    hard = [(text * 400)[:size] for text in texts[::9] for size in (480, 1_950)]
+    hard += [joint.join(texts[i : i + 6]) for i in range(0, len(texts), 40) for joint in ("; ", ". ", ": ", "? ")]
+    began = time.process_time()
+    for text in hard:
+        said(text, "zh")
+    assert time.process_time() - began < 0.02 * len(hard)
 
 
 def test_translations_are_written_as_chinese_is() -> None:
@@ -204,6 +262,8 @@ JOINED = {
     ),
     "{0}: {1}. This is a fault of aicli; --debug shows where",
     "{0} lies outside the workspace {1}. Use a path inside it. To work there too, start with --add-dir FOLDER",
+    "{0} redone:",
+    *("no Ollama at {0}; {1}", "{0} has no model for it; {1}"),
 }
 """Made of two strings of the code, or of a word and a name."""
 
