@@ -16,6 +16,8 @@ from typer.main import get_command
 from aicli import paths
 from aicli.cli import app, run
 from aicli.commands._complete import candidates
+from aicli.commands._typed import for_bash, for_powershell, offerable
+from aicli.commands._typed import typed as read
 from aicli.commands.completion import SCRIPTS
 from tests.support.screen import Tty
 
@@ -229,6 +231,96 @@ def test_fish_completes(shell_env: dict[str, str]) -> None:
     assert any(row.startswith("explore\tAnswers") for row in agents)
     assert sandbox[0] == "--sandbox=required"
     assert files[0] == "notes.md"
+
+
+HOSTILE = ("$(touch PWN)", "`touch PWN2`", "a'b\"c;touch PWN;", "z&touch PWN3&", "我的 项目", "~", "*", "!x", "-C")
+UNOFFERED = ("n\nl", "t\tb", "e\x1b[2Jc", "r\u202el", "c\x85d")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="such names can't be made there")
+@pytest.mark.parametrize("quote", ["", "'", '"'])
+def test_bash_reads_each_name_as_it_is(tmp_path: Path, quote: str) -> None:
+    """A word is completed to what bash then takes for the name and nothing else, whatever quote is open in it."""
+    names = [
+        name
+        for name in (*HOSTILE, "\\", "a\\b", "$HOME", "{a,b}", "x=y:z", "=", "#")
+        if quote != '"' or "!" not in name
+    ]
+    ends = "".join(f"printf '%s\\n' {quote}{for_bash(name, read(f'aicli eval {quote}'))}{quote}\n" for name in names)
+    done = subprocess.run(["bash", "--norc"], input=ends, capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert done.stdout.splitlines() == names and not list(tmp_path.glob("PWN*"))
+    assert for_bash("!x", read('aicli eval "')) == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "row"),
+    [
+        ("aicli eval x=", "y\\ z/"),
+        ("aicli eval 'x=", "x=y z/"),
+        ('aicli eval x="', "y z/"),
+        ("aicli eval x\\=", "x=y\\ z/"),
+        ("aicli 'a b' x=y\\ ", "y\\ z/"),
+        ("aicli eval 'x='", "x=y\\ z/"),
+    ],
+)
+def test_bash_completes_behind_a_break_or_an_open_quote(line: str, row: str) -> None:
+    assert for_bash("x=y z/", read(line)) == row
+    assert "x=y z/".startswith(read(line).current)
+
+
+def test_powershell_gets_its_own_quotes() -> None:
+    assert for_powershell("ollama:qwen3") == "ollama:qwen3" and for_powershell("项目/") == "项目/"
+    assert for_powershell("$(calc)/") == "'$(calc)/'" and for_powershell("a'b’c") == "'a''b’’c'"
+
+
+def test_names_that_would_act_on_a_terminal_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    if sys.platform != "win32":
+        for name in (*HOSTILE, *UNOFFERED):
+            Path(name).mkdir()
+    assert not any(map(offerable, UNOFFERED)) and all(map(offerable, HOSTILE)) and offerable("全\u3000角")
+    for shell in SCRIPTS:
+        run(["completion", shell, "--line", "aicli eval "])
+        out = capsys.readouterr().out
+        assert not {"\x1b", "\t", "\u202e", "\x85"} & set(out) and "l/" not in out.split("\n") and "-C/" not in out
+        assert "项目/" in out
+
+
+def named(shell: list[str], env: dict[str, str], folder: Path, begin: str, keys: list[str]) -> str:
+    """What the shell takes the completed lines for: each is echoed instead of run."""
+    for name in HOSTILE:
+        (folder / name).mkdir()
+    with Tty(shell, env=env, columns=100, cwd=folder) as tty:
+        tty.send(begin + "\n")
+        tty.until(lambda: "\nready-to-go" in tty.text)
+        for key in keys:
+            before = tty.text
+            tty.send(f"aicli eval {key}\t")
+            tty.until(lambda before=before: "/" in tty.text.replace(before, "").rpartition("eval ")[2])  # type: ignore[misc]
+            tty.send("\x01echo : \x05" + (key[0] if shell[0] != "bash" and key[0] in "'\"" else "") + "\r")
+            tty.until(lambda key=key: tty.text.count("\n: aicli eval") > keys.index(key))  # type: ignore[misc]
+        text = tty.text
+        tty.send("exit\n")
+        tty.wait()
+    assert not list(folder.glob("**/PWN*"))
+    return text
+
+
+KEYS = ["\\$", "\\`", "a", "z", "我", "'$", "'我", '"我', '"\\$']
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_tab_runs_nothing_and_leaves_the_name(shell_env: dict[str, str], tmp_path: Path, shell: str) -> None:
+    needs(shell)
+    folder = tmp_path / "hostile"
+    folder.mkdir()
+    argv, begin = {
+        "bash": (["bash", "--norc", "--noprofile", "-i"], 'eval "$(aicli completion bash)"'),
+        "zsh": (["zsh", "-f", "-i"], 'autoload -Uz compinit; compinit -D -u; eval "$(aicli completion zsh)"'),
+        "fish": (["fish", "--no-config", "-i"], "aicli completion fish | source"),
+    }[shell]
+    text = named(argv, shell_env, folder, begin + '; echo ready-"to"-go', KEYS)
+    for name in ("$(touch PWN)", "`touch PWN2`", "a'b\"c;touch PWN;", "z&touch PWN3&", "我的 项目"):
+        assert f"\n: aicli eval {name}/" in text
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
