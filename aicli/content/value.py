@@ -112,9 +112,11 @@ class Misfit(ValueError):
 
 
 def checked(kind: Any, data: Any) -> Any:
-    """Data as a value of any type that pydantic knows. Raises Misfit."""
+    """Data as a value of any type that pydantic knows. Raises Misfit, also for true or false where a number should be."""
     from pydantic import ValidationError
 
+    if switch := misplaced_switch(kind, data):
+        raise Misfit(*switch)
     try:
         return adapter(kind).validate_python(data)
     except ValidationError as e:
@@ -134,6 +136,36 @@ _COMPLAINTS = {
     "extra_forbidden": "is not known here",
     "unexpected_keyword_argument": "is not known here",
 }
+
+
+def misplaced_switch(kind: Any, item: Any, where: str = "") -> tuple[str, str, bool] | None:
+    """Where true or false stands for a number, what should be there, and which it is: pydantic takes them for 1 and 0."""
+    origin, args = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return misplaced_switch(args[0], item, where)
+    if isinstance(item, bool):
+        kinds = {get_args(k)[0] if get_origin(k) is Annotated else k for k in _members(kind)}
+        if kinds & {bool, Any} or not kinds & {int, float}:
+            return None
+        return where, _NUMBER if float in kinds else _WHOLE, item
+    inside: list[tuple[Any, Any, str]] = []
+    if isinstance(item, dict):
+        for one in _members(kind):
+            if _is_value(one) and len(_members(kind) - {NoneType}) == 1:
+                inside = [(of, item[name], name) for name, of in hints(one).items() if name in item]
+    elif isinstance(item, list | tuple):
+        held = [get_args(k)[0] for k in _members(kind) if get_origin(k) in (list, tuple) and get_args(k)]
+        inside = [(held[0], one, str(n)) for n, one in enumerate(item)] if len(held) == 1 else []
+    found = (misplaced_switch(of, one, f"{where}.{name}" if where else name) for of, one, name in inside)
+    return next(filter(None, found), None)
+
+
+def _is_value(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Value)
+
+
+def _members(kind: Any) -> frozenset[Any]:
+    return frozenset(get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,))
 
 
 def _complaint(error: Any) -> str:

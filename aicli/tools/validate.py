@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 from aicli.content.coerce import coerce
 from aicli.content.kinds import ToolKind
 from aicli.content.parts import FunctionCallPart, JsonObject
-from aicli.content.value import MISFIT, data_of, fitted
-from aicli.late import dataclass
+from aicli.content.value import MISFIT, data_of, fitted, misplaced_switch
+from aicli.late import dataclass, regex
 from aicli.tools.base import Tool
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+
+_SURROGATE = regex("[\ud800-\udfff]")
 
 
 class BadArguments(Exception):
@@ -104,11 +107,32 @@ def _fitted(tool: Tool, args: JsonObject) -> BaseModel | Params:
         return plain
     from pydantic import ValidationError
 
+    for name, value in args.items():
+        if half := _half(name) or _half(value):
+            said = f"holds {half}, half of a character, which can't be written anywhere: give the whole character"
+            raise BadArguments(f"{tool.name}: {ascii(name)[1:-1]} {said}")
+        field = tool.params.model_fields.get(name)
+        if field is not None and (switch := misplaced_switch(field.annotation, value, name)):
+            raise BadArguments(f"{tool.name}: {switch[0]} {switch[1]}, not {str(switch[2]).lower()}")
     try:
         return tool.params.model_validate(args)
     except ValidationError as e:
         problems = "; ".join(_problem(item) for item in e.errors()[:5])
         raise BadArguments(f"{tool.name}: {problems}. Parameters: {_wanted(tool)}") from e
+
+
+def _half(value: Any) -> str:
+    """The first lone surrogate in a value, as it is written in JSON; "" where there is none."""
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, str) and not item.isascii() and (found := _SURROGATE.search(item)):
+            return f"\\u{ord(found[0]):04x}"
+        if isinstance(item, dict):
+            pending += [*item, *item.values()]
+        elif isinstance(item, list):
+            pending += item
+    return ""
 
 
 def _repaired(tool: Tool, raw: str) -> JsonObject | None:
