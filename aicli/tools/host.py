@@ -14,8 +14,10 @@ from aicli.late import dataclass
 class ApprovalRequest:
     """One call that waits for a yes. `rule` is what "session" or "always" would allow from then on, "" if nothing may be.
 
-    `parts` are the simple commands of a shell line, for showing; `cwd` and `sandbox` say where and how it would run;
-    `covers` are the titles of calls asked about earlier in this session that the rule would have let pass.
+    `call` carries the tool's own name and the validated arguments by the tool's own names, never the model's spelling:
+    exactly they would run. `parts` are the simple commands of a shell line, for showing; `cwd` and `sandbox` say where
+    and how it would run; `covers` are the titles of calls asked about earlier in this session that the rule
+    would have let pass.
     """
 
     call: FunctionCallPart
@@ -33,7 +35,11 @@ class ApprovalRequest:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """The answer. `reason` goes to the model on a no; `args` replaces the arguments; stop refuses and ends the turn."""
+    """The answer. `reason` goes to the model on a no; stop refuses and ends the turn.
+
+    `args` are all arguments of the call in place of those asked about, by the tool's own names: they are validated and
+    judged anew, and exactly they run.
+    """
 
     decision: Literal["once", "session", "always", "deny", "stop"]
     reason: str = ""
