@@ -12,6 +12,7 @@ from pathlib import Path
 from aicli.agents.context import tokens
 from aicli.agents.spec import AgentSpec
 from aicli.late import dataclass
+from aicli.workspace.protected import is_protected
 
 CONTEXT_NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursorrules")
 SNAPSHOT_ENTRIES = 60
@@ -93,12 +94,20 @@ def _first_lines(text: str) -> str:
     return text.strip() if tokens(text) <= MOST_INSTRUCTIONS else "\n".join(text.strip().splitlines()[:4])
 
 
+def _mask(entry: os.DirEntry[str]) -> bool:
+    """Is it an empty folder such as a sandbox puts in the place of a protected name while a command runs?"""
+    if not is_protected(entry.name) or not entry.is_dir(follow_symlinks=False):
+        return False
+    with os.scandir(entry.path) as inner:
+        return next(inner, None) is None
+
+
 def snapshot(root: Path) -> str:
     """A short listing of the folder's top level; "" when it can't be listed. Reads at most 400 names, walks nothing."""
     try:
         with os.scandir(root) as entries:
             some = list(islice(entries, 400))
-        names = sorted(f"{e.name}/" if e.is_dir(follow_symlinks=False) else e.name for e in some)
+        names = sorted(f"{e.name}/" if e.is_dir(follow_symlinks=False) else e.name for e in some if not _mask(e))
     except OSError:
         return ""
     shown = [ascii(n) if any(not c.isprintable() for c in n) else n for n in names if n != ".git/"]

@@ -189,7 +189,7 @@ class Bubblewrap:
             if own_git:  # git init may make one
                 hold.fresh(path)
             else:
-                mounts.mask(path, hold.made)
+                self._mask(path, mounts, hold)
         elif not own_git or not os.path.isdir(path):
             mounts.close(path)
         else:
@@ -202,7 +202,7 @@ class Bubblewrap:
             if os.path.exists(inner) and not os.path.islink(inner):
                 mounts.close(inner)
             elif name == "hooks":
-                mounts.mask(inner, hold.made)
+                self._mask(inner, mounts, hold)
             elif real := self._behind(inner):
                 mounts.close(real)
         hold.unwanted(os.path.join(path, "commondir"))
@@ -212,8 +212,20 @@ class Bubblewrap:
             return
         if os.path.exists(path):
             mounts.close(path)
-        else:  # a folder: git add passes it by, and nothing can be written to it
+        else:
+            self._mask(path, mounts, hold)
+
+    def _mask(self, path: str, mounts: Mounts, hold: Hold) -> None:
+        """What is not there can't come to be: a folder stands there that git add passes by and nobody can write to.
+
+        Where nothing can be made no such folder is needed, nor could it be made; a closed folder of one's own, which
+        could be opened, stays closed.
+        """
+        above = os.path.dirname(path)
+        if os.access(above, os.W_OK):
             mounts.mask(path, hold.made)
+        elif os.stat(above).st_uid == os.geteuid() and not os.statvfs(above).f_flag & os.ST_RDONLY:
+            mounts.close(above)
 
     def _behind(self, link: str) -> str:
         """What a link leads to, if that stands in a root; outside it is read-only anyway. The link can't be mounted over."""

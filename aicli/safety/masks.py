@@ -38,6 +38,16 @@ class Masks:
             self._lock = folder / f"{key}.lock"
             self._lock.touch(mode=0o600)
 
+        self.sweep()
+
+    def sweep(self) -> None:
+        """Removes what a killed run left behind, unless a command still needs it. Raises nothing."""
+        try:
+            if self._lock.stat().st_size:
+                self.hold().release()
+        except OSError:
+            pass
+
     def hold(self) -> Hold:
         """Marks the masks as in use until `release` is called on the result. Raises OSError."""
         return Hold(self._lock)

@@ -123,7 +123,8 @@ def _no_hooks(sandbox: Sandbox, workspace: Path) -> bool:
     new = [folder for folder in (hook.parent, git) if not folder.exists()]
     _run(sandbox, workspace, f"mkdir -p .git/hooks && echo x > .git/hooks/{hook.name}")
     held = not hook.exists()
-    hook.unlink(missing_ok=True)
+    if not held:
+        hook.unlink()
     for folder in new:
         with contextlib.suppress(OSError):
             folder.rmdir()
