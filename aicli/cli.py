@@ -70,8 +70,15 @@ def unconverted(command: Any) -> Any:
     command.context_class = Spoken
     for sub in getattr(command, "commands", {}).values():
         unconverted(sub)
+        sub.short_help = sub.short_help or first_sentence(sub.help or "")
     command.get_params = partial(_unconverted, command.get_params)
     return command
+
+
+def first_sentence(text: str) -> str:
+    """The whole of it, where the parser would cut it to its line."""
+    first = " ".join(text.split("\n\n")[0].split()).partition(". ")[0]
+    return first if not first or first[-1] in ".?!…" else f"{first}."
 
 
 def _unconverted(get_params: Callable[[Any], list[Any]], ctx: Any) -> list[Any]:

@@ -60,11 +60,21 @@ def find(root: Path, name: str) -> Path:
     return found[0]
 
 
+def _meant(root: Path, words: list[str]) -> tuple[str, list[str]]:
+    """A verb and its words; all of it is a task where the words do not fit the verb: `plan list all endpoints`."""
+    if not words or words[0] not in VERBS:
+        return "enter", words
+    verb, rest = words[0], words[1:]
+    fits = {"enter": True, "list": not rest}.get(
+        verb, len(rest) < 2 or any(" ".join(rest) in f.stem for f in saved(root))
+    )
+    return (verb, rest) if fits else ("enter", words)
+
+
 def plan_command(words: list[str], flags: RunFlags) -> int:
     """The command's body; returns the exit code. Raises AicliError."""
-    verb = words[0] if words and words[0] in VERBS else "enter"
-    rest = words[1:] if words and words[0] in VERBS else words
     root = (flags.cwd or Path.cwd()).resolve()
+    verb, rest = _meant(root, words)
     console = Console()
     if verb == "list":
         rows = [f"{f.stem}  {title_of(f.read_text('utf-8', 'replace'))}" for f in saved(root)]

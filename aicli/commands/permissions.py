@@ -16,12 +16,19 @@ app = typer.Typer(
     help="Permissions: list the rules, explain what decides a call, test them; trust a folder.",
     rich_markup_mode=None,
     add_completion=False,
-    no_args_is_help=True,
+    invoke_without_command=True,
 )
-_MODES = "One of plan, default, accept-edits, dont-ask, bypass"
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 Mode = Annotated[str, typer.Option("--mode", "--permission-mode", metavar="MODE", help="As if in this mode.")]
+HEADLESS = "without a terminal the mode is dont-ask: what would ask is denied"
+"""Where no mode is set."""
 WithTool = Annotated[str, typer.Option("--tool", metavar="NAME", help="Another tool than shell.")]
+
+
+@app.callback()
+def permissions(ctx: typer.Context) -> int | None:
+    """Permissions: list the rules, explain what decides a call, test them; trust a folder."""
+    return list_() if ctx.invoked_subcommand is None else None
 
 
 @app.command("list")
@@ -36,9 +43,20 @@ def list_(mode: Mode = "", as_json: AsJson = False) -> int:
         for rule in rules
     ]
     if as_json:
-        _json({"mode": policy.mode.value, "sandbox": box.status, "missing": list(box.missing), "rules": rows})
+        headless = loaded.settings.permissions.mode or "dont-ask"
+        _json(
+            {
+                "mode": policy.mode.value,
+                "headless_mode": headless,
+                "sandbox": box.status,
+                "missing": list(box.missing),
+                "rules": rows,
+            }
+        )
         return 0
     lines = [f"mode     {policy.mode.value}  ({loaded.origin.get('permissions.mode', 'default')})"]
+    if not loaded.settings.permissions.mode:
+        lines += [f"         {said(HEADLESS)}"]
     lines += [f"sandbox  {box.status}{f' ({box.kind})' if box.kind else ''}"]
     lines += [f"         not kept: {m}" for m in box.missing]
     lines += [f"{r['decision']:<8} {r['rule']}  ({said(r['from'])})" for r in rows] or ["no rules: the mode decides"]
@@ -58,11 +76,14 @@ def explain(
     network: Annotated[bool, typer.Option("--network", help="As if the command asked for the network.")] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Which rule decides a command, for each of its parts. Runs nothing. Ends with 0 for allow, 1 for ask, 3 for deny."""
+    """What decides a command, part by part; runs nothing.
+
+    Ends with 0 for allow, 1 for ask, 3 for deny.
+    """
     from aicli.safety.rules import BUILTIN
     from aicli.ui.translate import said
 
-    _, policy, _ = _setup(mode)
+    loaded, policy, _ = _setup(mode)
     name = tool if tool in BUILTIN else _tool_name(tool)
     kind, args = _call(name, subject)
     args |= {"network": True} if network and name == "shell" else {}
@@ -77,6 +98,8 @@ def explain(
         ]
         if len(parts) > 1:
             lines.append(f"\n{whole.decision}: the strictest part decides")
+        if whole.decision == "ask" and not loaded.settings.permissions.mode:
+            lines.append(f"\n{said(HEADLESS)}")
         if rule:
             lines.append(f"\n“always” would save: {rule}")
         _console().tell("\n".join(lines))
@@ -91,7 +114,10 @@ def test(
     mode: Mode = "",
     as_json: AsJson = False,
 ) -> int:
-    """Checks that every rule can be read and fits its examples; with a file, what each command in it would get."""
+    """Check that the rules can be read, and what commands would get.
+
+    Each rule must fit its examples. With a file: what each command in it would get.
+    """
     from aicli.content.kinds import ToolKind
     from aicli.ui.translate import said
 
@@ -127,8 +153,15 @@ def trust(
     revoke: Annotated[bool, typer.Option("--revoke", help="Stop trusting this folder.")] = False,
     as_json: AsJson = False,
 ) -> int:
-    """What this folder's own files would set or run, and whether they may. Asks before it trusts them."""
+    """Trust this folder's own files, after showing what they do.
+
+    Shows what they would set or run, and asks before it trusts them.
+    """
+    import sys
+
+    from aicli.errors import TrustError
     from aicli.safety import trust as trusts
+    from aicli.ui.console import is_terminal
     from aicli.ui.translate import said
 
     here = Path.cwd()
@@ -152,8 +185,12 @@ def trust(
         console.tell(f"{kind}: {change.item.path}: {change.item.summary}")
         console.out_text(change.diff)
     question = f"Trust these {len(changes)} files in {trusts.repo_root(here)}?"
-    if not yes and not typer.confirm(said(question), default=False):
-        return 1
+    if not yes:
+        if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
+            why = "these files are not trusted: nobody can be asked here"
+            raise TrustError(why, hint="Say --yes once you have read them")
+        if not typer.confirm(said(question), default=False, err=True):
+            return 1
     console.tell(f"{trusts.grant(here)} is trusted while these files stay as they are")
     return 0
 

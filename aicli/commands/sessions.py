@@ -15,7 +15,7 @@ app = typer.Typer(
     help="Sessions: list, show, search, export, fork, delete, prune. Ids may be shortened.",
     rich_markup_mode=None,
     add_completion=False,
-    no_args_is_help=True,
+    invoke_without_command=True,
 )
 Id = Annotated[str, typer.Argument(metavar="ID", help="The session, or the first letters of its id.")]
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
@@ -32,6 +32,12 @@ def _console() -> Console:
     from aicli.ui.console import Console
 
     return Console()
+
+
+@app.callback()
+def sessions(ctx: typer.Context) -> int | None:
+    """Sessions: list, show, search, export, fork, delete, prune. Ids may be shortened."""
+    return list_sessions() if ctx.invoked_subcommand is None else None
 
 
 @app.command("list")

@@ -96,7 +96,7 @@ def test_a_shell_is_told_what_could_come_next(aicli: Callable, line: str, word: 
     assert ran.code == 0 and word in ran.out.split()
 
 
-@pytest.mark.parametrize("group", ["agent", "config", "permissions", "sessions"])
+@pytest.mark.parametrize("group", ["agent", "config"])
 def test_a_group_alone_shows_its_help_as_it_is(aicli: Callable, group: str) -> None:
     ran = aicli(group)
     shown = ran.out + ran.err

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,7 +12,7 @@ from typer.testing import CliRunner
 
 from aicli import paths
 from aicli.commands.permissions import app
-from aicli.errors import ConfigError, UsageError
+from aicli.errors import ConfigError, TrustError, UsageError
 
 
 def run(*words: str, typed: str = "") -> tuple[int, str]:
@@ -76,9 +80,37 @@ def test_where_no_file_would_act_there_is_nothing_to_trust(isolated: Path) -> No
 
 def test_trust_shows_then_asks(isolated: Path) -> None:
     (isolated / "AGENTS.md").write_text("be kind\n")
-    code, out = run("trust", typed="n\n")
-    assert code == 1 and "AGENTS.md" in out and "+be kind" in out
+    with pytest.raises(TrustError, match="nobody can be asked here") as e:
+        run("trust", typed="y\n")
+    assert e.value.exit_code == 55 and "--yes" in e.value.hint
     assert not json.loads(run("trust", "--json")[1])["trusted"]
     assert run("trust", "--yes")[0] == 0
     assert "unchanged" in run("trust")[1] and json.loads(run("trust", "--json")[1])["trusted"]
     assert "no longer" in run("trust", "--revoke")[1]
+
+
+def test_trust_asks_on_the_terminal_and_keeps_stdout_for_what_it_shows(isolated: Path) -> None:
+    (isolated / "AGENTS.md").write_text("be kind\n")
+    for typed, code in ((b"n\n", 1), (b"y\n", 0)):
+        ours, theirs = pty.openpty()
+        try:
+            command = [sys.executable, "-m", "aicli", "permissions", "trust"]
+            env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+            streams = {"stdin": theirs, "stderr": theirs, "stdout": subprocess.PIPE}
+            os.write(ours, typed)
+            done = subprocess.run(command, env=env, timeout=60, **streams)
+            said = os.read(ours, 65_536).decode()
+        finally:
+            os.close(ours)
+            os.close(theirs)
+        assert done.returncode == code and "Trust these 1 files" in said, said
+        assert b"+be kind" in done.stdout and b"Trust these" not in done.stdout
+
+
+def test_bare_it_lists_and_says_what_a_run_without_a_terminal_does(isolated: Path) -> None:
+    code, out = run()
+    assert (code, out) == run("list") and "mode     default" in out and "the mode is dont-ask" in out
+    assert json.loads(run("list", "--json")[1])["headless_mode"] == "dont-ask"
+    assert "the mode is dont-ask" in run("explain", "npm test")[1]
+    assert "the mode is dont-ask" not in run("list", "--mode", "accept-edits")[1]
+    assert "the mode is dont-ask" not in run("explain", "ls")[1]

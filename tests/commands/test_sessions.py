@@ -146,3 +146,7 @@ def test_fences_are_longer_than_those_inside(tmp_path: Path) -> None:
     history = [Message(role="model", parts=(made,)), answer(made, "a\n````\nb")]
     text = as_markdown(Restored("x", history), Summary("x"))
     assert "`````\na\n````\nb\n`````" in text
+
+
+def test_bare_it_lists(aicli: Callable, kept: Path) -> None:
+    assert aicli("sessions").out == aicli("sessions", "list").out != ""
