@@ -13,14 +13,24 @@ from aicli.content.parts import JsonObject
 from aicli.late import dataclass
 from aicli.safety import denied, gates, suggest
 from aicli.safety.gates import Target
-from aicli.safety.lexer import lex
 from aicli.safety.rules import READS, Rule, RuleSet, host_of, parse_rule, paths_of
-from aicli.safety.shell_rules import BashLine, Part, bash_line, covers, is_exactly, parts, plain_parts, read_only
+from aicli.safety.shell_rules import (
+    READ_ONLY,
+    BashLine,
+    Part,
+    bash_line,
+    covers,
+    is_free,
+    network_rule,
+    only_cd,
+    parts,
+    plain_parts,
+    read_only,
+)
 from aicli.safety.wrappers import name_of
 from aicli.workspace.root import Workspace, WorkspaceError
 
 LONG_QUERY = 200
-READ_ONLY = "read-only command"
 NETWORK = "network"
 _CHANGES = (ToolKind.EDIT, ToolKind.DELETE, ToolKind.MOVE)
 _TALK = (ToolKind.THINK, ToolKind.PLAN, ToolKind.COMMUNICATE, ToolKind.AGENT)
@@ -82,7 +92,7 @@ class Policy:
             if _said(args, "network"):
                 return suggest.network_rule(found, moves, self._line(args))
             placed = bash_line(command, self.workspace, cwd)
-            return suggest.shell_rule(found, (*moves, *(p for p in found if _free(p, placed))))
+            return suggest.shell_rule(found, (*moves, *(p for p in found if is_free(p, placed))))
         if kind in _CHANGES or kind in (ToolKind.READ, ToolKind.SEARCH):
             return suggest.path_rule("edit" if kind in _CHANGES else "read", self._targets(args))
         return suggest.other_rule(name, kind, args)
@@ -236,14 +246,14 @@ class Policy:
         alone = not opens and not _said(args, "background")
         reads = alone and read_only(command, self.workspace, cwd, git=self.sandbox_status != "off") is not None
         found = plain_parts(command) if reads else parts(command) or (Part((None,), command, plain=False),)
-        reads = reads or (alone and _only_cd(found) and bool(self._moved(found[0], cwd)))
+        reads = reads or (alone and only_cd(found) and bool(self._moved(found[0], cwd)))
         placed = BashLine(command) if reads or opens else bash_line(command, self.workspace, cwd)
-        rule = self._network_rule(found, args) if opens else None
+        rule = network_rule(self.allow, found, command.strip(), self._line(args)) if opens else None
         out: list[Decided] = []
         for part in found:
             moved = self._moved(part, cwd)
             cwd = moved or cwd
-            free = not opens and (bool(moved) or _free(part, placed))
+            free = not opens and (bool(moved) or is_free(part, placed))
             verdict = self._stopped(part, cwd, _said(args, "network"), reads or free) or (
                 self._connected(rule) if opens else self._part(part, reads, free)
             )
@@ -251,22 +261,10 @@ class Policy:
                 out.append(Decided(part.text or command, verdict))
         if not reads and all(d.verdict.rule == READ_ONLY for d in out):
             why = "it seems to read only, but is not plain enough to be sure"
+            if _said(args, "background"):
+                why = "it reads only, but nothing passes as that in the background"
             return [Decided(command, Verdict("ask", why, f"mode {self.mode.value}"))]
         return out
-
-    def _network_rule(self, found: tuple[Part, ...], args: JsonObject) -> Rule | None:
-        """The rule that lets the line use the network: one for all commands, for exactly this line, or for the one
-        plain command that it consists of, in the workspace's root. No part of a longer line counts as reading only.
-        """
-        command, line = str(args["command"]).strip(), self._line(args)
-        simples = lex(command) if line == command else None
-        single = len(found) == 1 and simples is not None and len(simples) == 1
-        for rule in self.allow:
-            if rule.tool != "network":
-                continue
-            if is_exactly(rule, line) or ((single or not rule.words) and all(covers(rule, p) for p in found)):
-                return rule
-        return None
 
     def _connected(self, rule: Rule | None) -> Verdict:
         if self.mode is PermissionMode.PLAN:
@@ -371,16 +369,6 @@ class Policy:
 def _said(args: JsonObject, name: str) -> bool:
     """Is a switch on? What is not plainly off counts as on."""
     return args.get(name) not in (None, False)
-
-
-def _free(part: Part, placed: BashLine) -> bool:
-    """Is it named by its place, or a word of the shell that only runs what follows?"""
-    return part.argv in placed.free or (part.wrapper and part.text.startswith(("time ", "command ")))
-
-
-def _only_cd(found: tuple[Part, ...]) -> bool:
-    """A lone `cd DIR`, which the shell tool carries out itself."""
-    return len(found) == 1 and found[0].argv[:1] == ("cd",)
 
 
 def _speaks_of(rule: Rule, network: bool) -> bool:

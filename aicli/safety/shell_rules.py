@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,17 +22,23 @@ if TYPE_CHECKING:
     from aicli.workspace.root import Workspace
 
 __all__ = [
+    "READ_ONLY",
     "BashLine",
     "Part",
     "Plan",
     "Step",
     "bash_line",
     "covers",
-    "is_exactly",
+    "is_free",
+    "network_rule",
+    "only_cd",
     "parts",
     "plain_parts",
     "read_only",
 ]
+
+READ_ONLY = "read-only command"
+"""What a verdict names as its rule where a line passes because it only reads: it may then run in no other way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +163,31 @@ def covers(rule: Rule, part: Part) -> bool:
     return part.plain and rule.fits_argv(part.argv, strictly=True) == "yes"
 
 
-def is_exactly(rule: Rule, line: str) -> bool:
-    """Was the rule given for just this line, with all its joins and redirects?"""
-    return not rule.open and rule.spec == line.strip()
+def network_rule(allow: Iterable[Rule], found: tuple[Part, ...], command: str, line: str) -> Rule | None:
+    """The rule that lets a command use the network: one for all commands, for exactly this line, or for the one plain
+    command that the line consists of. No part of a longer line counts as reading only.
+
+    `line` is the command behind a cd into the folder that it runs in, where that is not the workspace's root.
+    """
+    simples = lex(command) if line == command else None
+    single = len(found) == 1 and simples is not None and len(simples) == 1
+    for rule in allow:
+        if rule.tool != "network":
+            continue
+        given_for_it = not rule.open and rule.spec == line
+        if given_for_it or ((single or not rule.words) and all(covers(rule, p) for p in found)):
+            return rule
+    return None
+
+
+def is_free(part: Part, placed: BashLine) -> bool:
+    """Is it named by its place, or a word of the shell that only runs what follows?"""
+    return part.argv in placed.free or (part.wrapper and part.text.startswith(("time ", "command ")))
+
+
+def only_cd(found: tuple[Part, ...]) -> bool:
+    """A lone `cd DIR`, which the shell tool carries out itself."""
+    return len(found) == 1 and found[0].argv[:1] == ("cd",)
 
 
 def plain_parts(command: str) -> tuple[Part, ...]:

@@ -13,7 +13,7 @@ from aicli.content.events import AgentEvent, Approved, Denied
 from aicli.content.kinds import ToolKind, Verdict
 from aicli.content.parts import FunctionCallPart, JsonObject
 from aicli.content.results import Display
-from aicli.safety.shell_rules import parts
+from aicli.safety.shell_rules import READ_ONLY, parts
 from aicli.tools.base import ToolContext, ToolFailed
 from aicli.tools.host import Approval, ApprovalRequest, Host
 from aicli.tools.state import RunState
@@ -67,7 +67,10 @@ class Permit:
             return ready
         self.policy.untrusted = self.policy.untrusted or self.state.untrusted
         verdict = self._verdict(ready)
+        self.state.only_reads.discard(ready.call.id)
         if verdict.decision == "allow":
+            if verdict.rule == READ_ONLY:
+                self.state.only_reads.add(ready.call.id)
             return ready
         if verdict.decision == "deny":
             emit(_denied(ready, "policy", verdict.why))

@@ -23,7 +23,8 @@ class RunState:
     """`seen` holds the version of each file as this run last read or wrote it, by display path; `misses` counts edits
     of a file that found nothing, in a row. `untrusted` is set once text from outside (web) was read.
     `sandbox` None means that commands run unconfined. `workspace` None: a run without files. `may_read(path)` is False
-    where a rule denies it: for tools that come upon files by themselves.
+    where a rule denies it: for tools that come upon files by themselves. `only_reads` holds the ids of calls that were
+    permitted for the sole reason that they read, and may do nothing else.
     """
 
     workspace: Workspace | None = None
@@ -42,6 +43,7 @@ class RunState:
     turn: int = 0
     seen: dict[str, FileVersion] = field(default_factory=dict)
     misses: dict[str, int] = field(default_factory=dict)
+    only_reads: set[str] = field(default_factory=set)
     tasks: tuple[Task, ...] = ()
     environ: dict[str, str] | None = None
     may_read: Callable[[str], bool] = lambda path: True

@@ -146,6 +146,8 @@ async def shell(
         return _change_folder(ctx, folder, change.group("to") or "")
     if not (background or opens) and (commands := _only_reads(ctx, command, folder)):
         return await _run(ctx, commands, command, timeout)
+    if ctx.call_id in ctx.state.only_reads:  # what was judged is what runs, or nothing
+        raise ToolFailed("This line passed as one that only reads, which it is no longer: what it names has changed.")
     if ctx.state.checkpoints is not None:
         await asyncio.to_thread(ctx.state.checkpoints.before_command, tuple(ctx.state.seen), ctx.state.turn)
     if opens and ctx.state.offline:
