@@ -86,7 +86,7 @@ ERRORS = [
     (["config", "get", "a", "b"], 2, "多余的参数（b）"),
     (["config", "show", "--json=3"], 2, "选项 '--json' 不带值"),
     (["config", "get", "modls.fast"], 2, "没有设置 'modls.fast'。是不是 models.fast？"),
-    (["config", "set", "limits.max_turns", "0"], 2, "limits.max_turns 应大于或等于 1，而不是 0"),
+    (["config", "set", "limits.max_turns", "0"], 2, "limits.max_turns 至少应为 1，而不是 0"),
     (["config", "set", "permissions.mode", "x"], 2, "应为 plan、default、accept-edits、dont-ask、bypass 之一"),
     (["config", "import", "none.json"], 42, "无法读取 none.json：没有那个文件或文件夹"),
     (["sessions", "show", "zz"], 42, "没有会话 'zz'。见：aicli sessions list"),
@@ -126,7 +126,7 @@ def test_errors_of_the_settings_name_their_line(here: Here, isolated: Path) -> N
     file.parent.mkdir(parents=True)
     for text, said in (
         ("[models]\nfsat = 1\n", f"{file}:2：没有设置 'models.fsat'。是不是 models.fast？"),
-        ("[limits]\nmax_turns = 0\n", f"{file}:2：limits.max_turns 应大于或等于 1，而不是 0"),
+        ("[limits]\nmax_turns = 0\n", f"{file}:2：limits.max_turns 至少应为 1，而不是 0"),
         ("[limits\n", f"{file}:1：表头的末尾应有 ]：[limits。用 aicli config edit 改正"),
     ):
         file.write_text(text)
