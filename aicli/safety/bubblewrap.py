@@ -133,6 +133,8 @@ class Bubblewrap:
             held.hold(mounts, self._view.held, self._view.writable)
             hold = self._masks.hold()
             words += self._protected(mounts, hold)
+        else:
+            self._masks.sweep()
         for folder in self._view.hidden_inside:
             words += ["--tmpfs", folder]
         if self._filter:

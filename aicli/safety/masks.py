@@ -7,11 +7,12 @@ import hashlib
 import os
 import stat
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from aicli import paths
 from aicli.safety.fresh_git import opened, tame, writable_fd
+from aicli.safety.sandbox_paths import within
 from aicli.workspace.beneath import folder_fd
 
 try:
@@ -25,48 +26,62 @@ class Untidy(OSError):
 
 
 class Masks:
-    """Shared by all sandboxes of a workspace through a lock file, which also lists what a killed run left behind."""
+    """Shared by all sandboxes of a root through a lock file, which also lists what a killed run left behind in it."""
 
     def __init__(self, roots: Sequence[str]) -> None:
-        key = hashlib.sha256("\0".join(roots).encode(errors="surrogateescape")).hexdigest()[:24]
         try:
-            folder = paths.private_folder(paths.state_folder() / "sandbox")
-            self._lock = folder / f"{key}.lock"
-            self._lock.touch(mode=0o600)
+            self._locks = _locks(paths.private_folder(paths.state_folder() / "sandbox"), roots)
         except OSError:  # a read-only home: nothing is remembered beyond this run
-            folder = Path(tempfile.mkdtemp(prefix="aicli-masks-"))
-            self._lock = folder / f"{key}.lock"
-            self._lock.touch(mode=0o600)
-
+            self._locks = _locks(Path(tempfile.mkdtemp(prefix="aicli-masks-")), roots)
         self.sweep()
 
     def sweep(self) -> None:
         """Removes what a killed run left behind, unless a command still needs it. Raises nothing."""
         try:
-            if self._lock.stat().st_size:
+            if any(lock.stat().st_size for lock in self._locks.values()):
                 self.hold().release()
         except OSError:
             pass
 
     def hold(self) -> Hold:
         """Marks the masks as in use until `release` is called on the result. Raises OSError."""
-        return Hold(self._lock)
+        return Hold(self._locks)
+
+
+def _locks(folder: Path, roots: Sequence[str]) -> dict[str, Path]:
+    found = {}
+    for root in roots:
+        key = hashlib.sha256(root.encode(errors="surrogateescape")).hexdigest()[:24]
+        found[root] = folder / f"{key}.lock"
+        found[root].touch(mode=0o600)
+    return found
 
 
 class Hold:
     """One command's use of the masks."""
 
-    def __init__(self, lock: Path) -> None:
-        self._lock = lock
-        self._fd = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    def __init__(self, locks: Mapping[str, Path]) -> None:
+        self._locks = locks
+        self._fds: list[int] = []
         self._unwanted: list[tuple[str, tuple[int, int]]] = []
         self._fresh: list[str] = []
-        if fcntl is not None:
-            fcntl.flock(self._fd, fcntl.LOCK_SH)
+        try:
+            for lock in locks.values():
+                self._fds.append(os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600))
+                if fcntl is not None:
+                    fcntl.flock(self._fds[-1], fcntl.LOCK_SH)
+        except OSError:
+            self._close()
+            raise
+
+    def _close(self) -> None:
+        while self._fds:
+            os.close(self._fds.pop())
 
     def made(self, path: str) -> None:
         """A mount point that is not there yet and will be left behind."""
-        with open(self._lock, "ab") as file:
+        root = min((r for r in self._locks if within(path, r)), key=len)
+        with open(self._locks[root], "ab") as file:
             file.write(os.fsencode(path) + b"\0")
 
     def unwanted(self, path: str) -> None:
@@ -85,9 +100,10 @@ class Hold:
         """
         try:
             said = self._tidy()
-            self._sweep()
+            for fd in self._fds:
+                _sweep(fd)
         finally:
-            os.close(self._fd)
+            self._close()
         if said:
             raise Untidy(" ".join(said))
 
@@ -103,18 +119,19 @@ class Hold:
         said += map(tame, fresh)
         return [words for words in said if words]
 
-    def _sweep(self) -> None:
-        if fcntl is None:
-            return
-        try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return  # another command still needs them; the last one sweeps
-        listed = os.pread(self._fd, 1 << 20, 0).split(b"\0")
-        names = sorted(set(filter(None, listed)), reverse=True)
-        left = [name for name in names if not _remove_if_empty(os.fsdecode(name))]
-        os.ftruncate(self._fd, 0)
-        os.pwrite(self._fd, b"".join(name + b"\0" for name in left), 0)
+
+def _sweep(fd: int) -> None:
+    if fcntl is None:
+        return
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return  # another command still needs them; the last one sweeps
+    listed = os.pread(fd, 1 << 20, 0).split(b"\0")
+    names = sorted(set(filter(None, listed)), reverse=True)
+    left = [name for name in names if not _remove_if_empty(os.fsdecode(name))]
+    os.ftruncate(fd, 0)
+    os.pwrite(fd, b"".join(name + b"\0" for name in left), 0)
 
 
 def _identity(path: str) -> tuple[int, int]:
