@@ -47,6 +47,11 @@ def specs_tokens(specs: Sequence[ToolSpec]) -> int:
     return sum(tokens(s.name + s.description + json.dumps(s.parameters)) for s in specs)
 
 
+def request_tokens(instructions: str, specs: Sequence[ToolSpec], history: Sequence[Message]) -> int:
+    """What a request with all of this would take."""
+    return tokens(instructions) + specs_tokens(specs) + sum(map(message_tokens, history))
+
+
 class Meter:
     """The history's tokens, counted once a message, so that a turn costs the same however long the history is."""
 

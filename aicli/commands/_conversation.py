@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aicli.agents.context import message_tokens
+from aicli.agents.context import request_tokens
 from aicli.commands._mentions import typed
 from aicli.commands._options import RunFlags, run_options, settings_flags
 from aicli.content.events import AgentEvent, MessageAdded, ModelChanged, RunFinished
@@ -174,6 +174,8 @@ class Conversation:
         if not users:
             return
         self.turns = users
+        used = request_tokens(self.agent.instructions, [t.spec() for t in self.agent.executor.tools], history)
+        self.screen.dim(self.words("chat.resumed", n=len(users), tokens=amounts.tokens(used), model=self.model))
         self.screen.say_user(typed(history[users[-1]]))
         answers = [m.text for m in history[users[-1] :] if m.role == "model" and m.text.strip()]
         if answers:
@@ -182,7 +184,7 @@ class Conversation:
             stage = self.screen.stage
             stage.print(task_lines(TasksDisplay(tasks=restored.tasks), stage.screen.width))
         self.screen.footer.turn = len(users)
-        self.screen.footer.used = sum(map(message_tokens, history))
+        self.screen.footer.used = used
 
     async def reopen(self, **more: Any) -> None:
         """Another session in this one's place: `more` are RunOptions. Raises what building it raises."""
@@ -317,10 +319,22 @@ class Conversation:
         if self._ready:
             self.agent.unqueue()
         if stopped:
-            screen.to_draft(waiting)
+            screen.to_draft(self._apart(waiting))
         else:
             for text in waiting:
                 self.submit(text)
+
+    def _apart(self, waiting: list[str]) -> list[str]:
+        """What may stand in one draft: a command beside a message would take it for its arguments, so Up has it."""
+        from aicli.commands import _slash
+
+        commands = [text for text in waiting if text.startswith("!") or _slash.parse(text) is not None]
+        if not commands or len(waiting) + (not self.screen.editor.empty) == 1:
+            return waiting
+        for text in commands:
+            self.screen.editor.history.add(text)
+        self.screen.dim(self.words("chat.unsent", texts=" · ".join(commands)))
+        return [text for text in waiting if text not in commands]
 
     def _stop(self) -> None:
         self.screen.stopping()

@@ -101,7 +101,10 @@ async def first_run(chat: Chat, loaded: Loaded) -> None:
         if not 1 <= number <= len(found):
             continue
         if text.strip() and not text.strip().isdigit():
-            chat.first = text
+            if chat.first:
+                screen.to_draft([text])  # the task that led here comes first
+            else:
+                chat.first = text
         way = found[number - 1]
         if way.save is None:
             screen.dim(words("first.type"))

@@ -69,10 +69,13 @@ def show(
     if as_json:
         _dump({"file": str(user_file()), "settings": {k: {"value": v, "from": o} for k, (v, o) in rows.items()}})
     else:
-        lines = [said(f"config folder  {user_file().parent}")]
+        file = user_file()
+        lines = [said(f"settings file  {file}" if file.exists() else f"settings file  {file} (not there yet)")]
         lines += [
             f"{k:<28} {said('unset') if v in (None, '') else shown(v)}  ({said(o)})" for k, (v, o) in rows.items()
         ]
+        if not effective:
+            lines.append(said("Set one: aicli config set KEY VALUE. All of them: aicli config show --effective"))
         _console().out_text("\n".join(lines))
     return 0
 

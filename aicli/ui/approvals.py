@@ -62,6 +62,7 @@ class ApprovalPanel:
         """The prompt appears only once the input has been still; from then on it stays."""
         if self.pending and not self._open and now - self._lone.last >= STILL:
             self._open = True
+        self._lone.settle(now)
         return self._open and bool(self.pending)
 
     @property
@@ -183,7 +184,7 @@ class ApprovalPanel:
             self._answer(Approval("once", args=args))
 
     def _line_key(self, key: Key, now: float) -> None:
-        self._lone.last = now
+        self._lone.other(now)
         b = self._line
         if key.name in ("char", "paste"):
             b.insert(key.text if self.mode == "command" else key.text.replace("\n", " "))
@@ -365,4 +366,4 @@ class ApprovalPanel:
     def _laid(self, choices: list[tuple[str, str]], title: str, columns: int) -> list[Line]:
         """The choices side by side in as many lines as they need; none is cut."""
         head: list[Line] = [cut((("  " + title, DIM),), columns)] if title else []
-        return [*head, *laid(choices, columns, self._lone.candidate, self.flash)]
+        return [*head, *laid(choices, columns, self._lone.candidate, self.flash, self._lone.deaf)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aicli.ui.cells import Line, line_width, width, wrap
-from aicli.ui.theme import BOLD
+from aicli.ui.theme import BOLD, DIM
 
 STILL = 0.7
 """Seconds without a key before a question appears, and before a letter may count again after typing."""
@@ -14,45 +14,59 @@ ALONE = 0.25
 
 
 class LoneKey:
-    """`press` gets each character; `due` says which letter has decided by now. `last` is the time of the last key."""
+    """`press` gets each character; `due` says which letter has decided by now. `last` is the time of the last key.
+
+    While `deaf`, a letter would be the draft's; `settle` ends that in time.
+    """
 
     def __init__(self, last: float) -> None:
         self.last = last
         self.candidate = ""
+        self.deaf = False
         self._since = 0.0
+
+    def settle(self, now: float) -> None:
+        """Once it was still long enough, a letter counts again."""
+        if self.deaf and now - self.last >= STILL:
+            self.deaf = False
 
     def press(self, text: str, letters: str, now: float) -> str:
         """The characters that belong to the draft: all but a letter that may yet decide."""
         held, self.candidate = self.candidate, ""
         still = now - self.last >= STILL or self.last < 0
-        self.last = now
+        self.last, self.deaf = now, True
         if held:
             return held + text
         if still and len(text) == 1 and text in letters:
-            self.candidate, self._since = text, now
+            self.candidate, self._since, self.deaf = text, now, False
             return ""
         return text
 
     def other(self, now: float) -> str:
         """Any key that is no character: what was held goes to the draft."""
         held, self.candidate = self.candidate, ""
-        self.last = now
+        self.last, self.deaf = now, True
         return held
 
     @property
     def deadline(self) -> float | None:
-        return self._since + ALONE if self.candidate else None
+        if self.candidate:
+            return self._since + ALONE
+        return self.last + STILL if self.deaf else None
 
     def due(self, now: float) -> str:
         """The letter that stood alone long enough, once."""
         if not self.candidate or now < self._since + ALONE:
             return ""
-        letter, self.candidate = self.candidate, ""
+        letter, self.candidate, self.deaf = self.candidate, "", True
         return letter
 
 
-def laid(choices: Sequence[tuple[str, str]], columns: int, lit: str, flash: bool) -> list[Line]:
-    """(letter, label) pairs side by side in as many lines as they need; none is cut. `lit` stands out, or all do."""
+def laid(choices: Sequence[tuple[str, str]], columns: int, lit: str, flash: bool, deaf: bool = False) -> list[Line]:
+    """(letter, label) pairs side by side in as many lines as they need; none is cut. `lit` stands out, or all do.
+
+    All are dim while `deaf`, when a letter would not count.
+    """
     lines: list[Line] = []
     current: list[tuple[str, str]] = []
     used = 0
@@ -63,7 +77,8 @@ def laid(choices: Sequence[tuple[str, str]], columns: int, lit: str, flash: bool
             current, used = [], 0
         current.append(("   " if current else "  ", ""))
         used += 3 if used else 2
-        current += [(letter, "7" if letter == lit or flash else BOLD), (" " + label, "")]
+        style = DIM if deaf else "7" if letter == lit or flash else BOLD
+        current += [(letter, style), (" " + label, DIM if deaf else "")]
         used += need
     if current:
         lines.append(tuple(current))

@@ -115,8 +115,11 @@ class TerminalHost:
         stage.transcript.say_dim(text)
         return said
 
-    async def pick(self, head: list[Line], choices: list[tuple[str, str]]) -> str:
-        """One of the letters, or "" for Esc. Blocks until a letter stood alone."""
+    async def pick(self, head: list[Line], choices: list[tuple[str, str]], *, wanted: bool = False) -> str:
+        """One of the letters, or "" for Esc. Blocks until a letter stood alone.
+
+        `wanted`: the person has just asked for it, so it is there at once, however short ago the last key was.
+        """
         stage = self.stage
         future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
@@ -124,7 +127,7 @@ class TerminalHost:
             if not future.done():
                 future.set_result(letter)
 
-        panel = LetterPanel(stage.words, head, choices, answer, stage.last_key)
+        panel = LetterPanel(stage.words, head, choices, answer, -1.0 if wanted else stage.last_key)
         stage.ask(panel)
         try:
             return await future

@@ -130,6 +130,7 @@ class LetterPanel:
 
     def is_open(self, now: float) -> bool:
         self._open = self._open or now - self._lone.last >= STILL
+        self._lone.settle(now)
         return self._open
 
     @property
@@ -160,7 +161,7 @@ class LetterPanel:
         return held, key.name != "enter"
 
     def lines(self, columns: int, limit: int, draft: str = "") -> tuple[list[Line], tuple[int, int] | None]:
-        rows = laid(self._choices, columns, self._lone.candidate, self._flash)
+        rows = laid(self._choices, columns, self._lone.candidate, self._flash, self._lone.deaf)
         if draft:
             rows.append(cut(((self.words("approval.draft", text=" ".join(draft.split())), DIM),), columns))
         head = [part for line in self._head for part in wrap(line, columns, rest=(("  ", ""),))]

@@ -88,7 +88,7 @@ async def rewind(chat: Chat, arguments: str) -> None:
     said = typed(chat.agent.history[to]) if to < len(chat.agent.history) else ""
     head = [asked(words("files.rewind", text=cut_text(" ".join(said.split()), 50)))]
     choices = [("t", words("files.talk_only")), ("f", words("files.with_files"))]
-    letter = await chat.host.pick(head, choices)
+    letter = await chat.host.pick(head, choices, wanted=True)
     if not letter:
         return
     if letter == "f":

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -107,17 +109,23 @@ async def config(chat: Chat, arguments: str) -> None:
 async def doctor(chat: Chat, arguments: str) -> None:
     """The same as `aicli doctor`, which is told of this terminal: it sees only a pipe."""
     terminal = chat.screen.stage.terminal.size
-    await run_command(chat, ["doctor", "--screen", f"{terminal[0]}x{terminal[1]}"])
+    loaded = chat.session.loaded
+    given = loaded.settings.base_url if loaded.origin.get("base_url") == "flags" else ""
+    there = {"AICLI_BASE_URL": given, "AICLI_PROVIDER": chat.model.partition(":")[0]} if given else {}
+    await run_command(chat, ["doctor", "--screen", f"{terminal[0]}x{terminal[1]}", "--model", chat.model], there)
 
 
-async def run_command(chat: Chat, argv: list[str]) -> int:
-    """A command of the program itself, its output shown; returns its exit code. Cancelling ends it."""
+async def run_command(chat: Chat, argv: list[str], more: Mapping[str, str] | None = None) -> int:
+    """A command of the program itself, its output shown; returns its exit code. Cancelling ends it.
+
+    `more` is added to its environment.
+    """
     chat.screen.working(" ".join(itertools.takewhile(lambda word: word[0] != "-", argv)))
     try:
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "aicli", *argv,
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-            cwd=chat.flags.cwd,
+            cwd=chat.flags.cwd, env={**os.environ, **(more or {})},
         )  # fmt: skip
         try:
             assert process.stdout is not None

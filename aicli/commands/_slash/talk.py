@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from aicli.agents.context import message_tokens, specs_tokens, tokens
+from aicli.agents.context import message_tokens, request_tokens, specs_tokens, tokens
 from aicli.commands._mentions import typed
 from aicli.errors import ContextTooLong
 from aicli.ui import amounts
@@ -128,6 +128,7 @@ async def context(chat: Chat, arguments: str) -> None:
     files = [(words("context.file"), f"{tokens(f.text):,}", f.path) for f in session.context]
     specs = [t.spec() for t in agent.executor.tools]
     talk = sum(message_tokens(m) for m in agent.history)
+    total = request_tokens(agent.instructions, specs, agent.history)
     memory = (
         session.state.memory.for_prompt(session.loaded.settings.context.memory_tokens) if session.state.memory else ""
     )
@@ -140,7 +141,11 @@ async def context(chat: Chat, arguments: str) -> None:
         (words("context.memory"), f"{tokens(memory):,}", ""),
         (words("context.tools"), f"{specs_tokens(specs):,}", words("context.specs", n=len(specs))),
         (words("context.talk"), f"{talk:,}", words("talk.messages", n=len(agent.history))),
-        (words("context.total"), f"{system + specs_tokens(specs) + talk:,}", words("context.of", window=window)),
+        (
+            words("context.total"),
+            f"{request_tokens(agent.instructions, specs, agent.history):,}",
+            words("context.of", window=window),
+        ),
     ]
     digits = max(len(number) for _, number, _ in rows)
     table(chat, [(what, number.rjust(digits), source) for what, number, source in rows])
