@@ -103,7 +103,7 @@ class Crew:
         return found
 
     def _start(self) -> None:
-        child = _Child(self._ask, parts=self._most > 1, seconds=self._seconds)
+        child = _Child(self._ask, parts=self._most > 1, seconds=self._seconds, parent=os.getpid())
         self._children.append(child)
         child.threads = [threading.Thread(target=way, args=(child,), daemon=True) for way in (self._feed, self._read)]
         for thread in child.threads:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 
@@ -19,6 +20,9 @@ from aicli.workspace.filesearch import Binary, FileSearch, Full, Undivided
 from aicli.workspace.searchfile import BLOCK, Files, Stretch
 from aicli.workspace.searchrequest import Request
 from aicli.workspace.sieve import AT_ONCE
+
+_OFTEN = 0.5
+"""Seconds."""
 
 
 def folders(names: list[str]) -> Iterator[tuple[str, list[str]]]:
@@ -108,11 +112,25 @@ def _bounded(seconds: int) -> None:
         pass  # there is a lower limit already
 
 
+def _ends_with(parent: int) -> None:
+    """No search goes on once its parent is gone. A regular expression lets the signal in, however long it runs."""
+
+    def look(*_: object) -> None:
+        if os.getppid() != parent:
+            os._exit(1)
+
+    signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, _OFTEN, _OFTEN)
+    look()
+
+
 def main() -> None:
     bytes(32 * BLOCK)  # once freed, the allocator keeps blocks at hand: a quarter less time on a large file
     source, out = io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False)), sys.stdout
     request = Request(**json.loads(source.readline()))
     _bounded(request.seconds)
+    if request.parent and sys.platform != "win32":
+        _ends_with(request.parent)
 
     def write(record: list[object]) -> None:
         out.write(json.dumps(record) + "\n")

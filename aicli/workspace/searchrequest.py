@@ -9,7 +9,7 @@ class Request:
     `mode` is content, files or count. `needles` as in needles.py; `by_line` when the pattern may look past a line's
     ends; `width` cuts a shown line; `ripgrep` that program's own path, "" for none; `translated` as in translate.py,
     `shapes` as in shape.py, for ASCII and beyond. `parts`: large files may be searched in parts, by several children.
-    `seconds` of processor time end it.
+    `seconds` of processor time end it, and the end of the process `parent`.
     """
 
     root = ""
@@ -27,6 +27,7 @@ class Request:
     shapes = (("", ""), ("", ""))
     parts = False
     seconds = 3600
+    parent = 0
 
     def __init__(self, **fields: object) -> None:
         self.__dict__.update(fields)

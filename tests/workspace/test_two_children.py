@@ -22,6 +22,7 @@ from aicli.workspace.crew import PROGRAM
 from aicli.workspace.found import Found, Gathering, Task
 from aicli.workspace.search import request, search
 from aicli.workspace.searchfile import BLOCK, PART, Stretch
+from tests.support.counts import within
 from tests.tools.processes import alive_with
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="POSIX only")
@@ -209,3 +210,36 @@ def test_a_child_that_nobody_ends_ends_itself(tmp_path: Path) -> None:
     told = json.dumps(ask).encode() + b'\n["names", 2]\na\0'
     ended = subprocess.run(argv, input=told, capture_output=True, timeout=60)
     assert ended.returncode in (-signal.SIGKILL, -signal.SIGXCPU)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="who its children are is read from the process table")
+def test_a_child_goes_with_its_parent(tmp_path: Path) -> None:
+    """Even out of one match that never ends. The parent is killed as nothing can prevent."""
+    (tmp_path / "a").write_text("a" * 60 + "!\n")
+    code = (
+        "import sys; from pathlib import Path; from aicli.workspace.search import request, search\n"
+        "search(request(Path(sys.argv[1]), r'(a+)+$'), ['a'], limit=300, children=1)"
+    )
+    env = {**os.environ, "PYTHONPATH": str(Path(aicli.__file__).parents[1])}
+    parent = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], env=env)
+    try:
+        end = time.monotonic() + 30
+        while not (children := alive_with("searcher", parent.pid)) or _seconds_used(children[0]) < 0.3:
+            assert time.monotonic() < end and parent.poll() is None
+            time.sleep(0.02)
+    finally:
+        parent.kill()
+        parent.wait()
+    killed = time.monotonic()
+    while _seconds_used(children[0]) >= 0:
+        assert time.monotonic() - killed < within(2)
+        time.sleep(0.02)
+
+
+def _seconds_used(pid: int) -> float:
+    """Of a processor, by a process; -1 when it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return -1
+    return -1 if fields[0] in "ZX" else (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
