@@ -73,6 +73,7 @@ class Capture:
         self._lock = threading.Lock()
         self._out: IO[bytes] | None = None
         self.lost = ""
+        self.notes: list[str] = []
         if always:
             self._open()
 
@@ -82,6 +83,11 @@ class Capture:
             self._keep(data)
         if self._on_piece:
             self._tell(data)
+
+    def note(self, words: str) -> None:
+        """A line of our own in the output, which `notes` then has too."""
+        self.notes.append(words)
+        self.feed(f"\n[aicli: {words}]\n".encode(errors="replace"))
 
     def _keep(self, data: bytes) -> None:
         self.total += len(data)

@@ -210,7 +210,7 @@ class Running:
 
     def say(self, words: str) -> None:
         """A line of our own at the end of the output: the model and the person must see it."""
-        self.capture.feed(f"\n[aicli: {words}]\n".encode(errors="replace"))
+        self.capture.note(words)
 
     def _see_it_gone(self) -> None:
         """At once, but where reading failed: then the tree is ended first."""

@@ -7,14 +7,18 @@ import os
 import resource
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from aicli.content.events import AgentEvent, ToolFinished, ToolProgress
+from aicli.content.events import AgentEvent, ToolFinished, ToolProgress, Warned
 from aicli.content.results import CommandDisplay, ToolResult
 from aicli.safety import landlock
+from aicli.safety.confined import Confined, Unconfined
 from aicli.safety.landlocked import Landlocked
+from aicli.safety.masks import Untidy
 from aicli.safety.sandbox import Sandbox, detect
 from aicli.safety.sandbox_paths import view
 from aicli.settings import ShellSettings
@@ -333,3 +337,22 @@ def test_a_line_that_only_reads_can_not_write_even_if_it_tried(confined: RunStat
     command = Command(("/usr/bin/touch", "made"), isolated, {}, confined.sandbox, writable=False)
     result = asyncio.run(run(command, timeout=5))
     assert result.exit_code != 0 and not (isolated / "made").exists()
+
+
+class Untidied(Unconfined):
+    """A sandbox that can't put right what the command left."""
+
+    def confine(self, argv: Sequence[str], **how: Any) -> Confined:
+        def close() -> None:
+            raise Untidy("Do not use git in 工作: hooks.")
+
+        found = super().confine(argv, **how)
+        return Confined(found.argv, found.env, close=close)
+
+
+def test_what_the_sandbox_could_not_put_right_is_told_to_the_model_and_the_person(state: RunState) -> None:
+    state.sandbox = Untidied()
+    events: list[AgentEvent] = []
+    result = asyncio.run(acall(shell, state, command="echo x > y; echo done", events=events))
+    assert result.text == "done\n\n[aicli: Do not use git in 工作: hooks.]\nexit code 0"
+    assert [e.text for e in events if isinstance(e, Warned)] == ["Do not use git in 工作: hooks."]

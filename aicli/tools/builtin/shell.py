@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from aicli.clean import sanitise
+from aicli.content.events import Warned
 from aicli.content.kinds import ToolKind
 from aicli.content.parts import JsonObject
 from aicli.content.results import CommandDisplay, ToolResult
@@ -195,6 +196,8 @@ async def _run(ctx: ToolContext, commands: list[tuple[str, Command]], line: str,
         )
     except OSError as e:
         raise ToolFailed(f"The command could not be started: {e.strerror or e}.") from None
+    for words in result.capture.notes:
+        ctx.emit(Warned(text=sanitise(words)))
     ending = _ending(result, limit)
     rest = ""
     if result.truncated:
