@@ -354,5 +354,14 @@ BESIDE_ALLOWED = (
     "npm test; echo ${|touch PWN;}",
     "npm test; echo `touch PWN`",
     "npm test; while read x; do npm test; done <<< x",
+    "npm test && git status",
+    "git log --oneline | npm test",
+    "npm test; timeout 9 git diff",
+    "for PATH in .; do npm test; done",
+    "for GIT_PAGER in ./PWN; do npm test; done",
+    "select LD_PRELOAD in ./PWN; do npm test; done",
+    "echo x | read PATH; npm test",
+    "npm test; time cat README.md",
+    "npm test; { cat README.md; }",
 )
 """Lines that begin with commands which rules allow (npm test, echo) and try to bring something else along."""

@@ -44,7 +44,7 @@ def test_no_row_disguises_a_denied_program(workspace: Workspace, mode: Permissio
 
 def test_the_corpus_only_grows() -> None:
     """No row twice, and none taken out: the least numbers go up with each bypass that is closed."""
-    for rows, least in ((HOSTILE, 177), (CURL, 83), (BESIDE_ALLOWED, 48), (BENIGN, 35)):
+    for rows, least in ((HOSTILE, 177), (CURL, 83), (BESIDE_ALLOWED, 57), (BENIGN, 35)):
         assert len(set(rows)) == len(rows) >= least
     total = len(HOSTILE) + len(CURL) + len(BESIDE_ALLOWED)
     figure(
