@@ -114,6 +114,21 @@ def test_a_stop_gives_queued_text_back_unsent() -> None:
         assert len(server.requests) == 1
 
 
+def test_a_stop_keeps_commands_and_messages_apart() -> None:
+    with ModelServer([[text("part of it "), hang()]]) as server, aicli("chat", server=server) as tty:
+        prompt(tty)
+        tty.send("first\r")
+        tty.until("part of it")
+        for line in ("/undo", "and then this"):
+            tty.send(line + "\r")
+            tty.until(f'queued: "{line}"')
+        tty.send("\x1b")
+        tty.until("⊘ stopped after")
+        tty.until("not sent, ↑ has it: /undo")
+        tty.until("› and then this")
+        assert "› /undo" not in tty.text
+
+
 def test_a_failed_turn_is_rolled_back_and_the_session_goes_on() -> None:
     replies = [[error(400, "no such thing")], ["now it works"]]
     with ModelServer(replies) as server, aicli("chat", server=server) as tty:

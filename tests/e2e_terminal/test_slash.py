@@ -89,7 +89,6 @@ def test_rewind_goes_back_with_the_files(isolated: Path) -> None:
         prompt(tty)
         tty.send("/rewind\r")
         tty.until("Back to before: second")
-        tty.quiet(0.8)
         tty.send("f")
         tty.until("gone back")
         assert not Path("f.txt").exists()

@@ -100,6 +100,26 @@ def test_other_keys_decide_nothing(key: str) -> None:
     assert asked.decided == []
 
 
+def test_the_choices_are_dim_while_letters_go_to_the_draft() -> None:
+    def styles(asked: Asked) -> set[str]:
+        asked.panel.is_open(asked.now)
+        lines, _ = asked.panel.lines(80, 20, asked.draft)
+        row = next(line for line in lines if plain(line).lstrip().startswith("y once"))
+        return {style for text, style in row if text.strip()}
+
+    asked = Asked().wait(1)
+    live = styles(asked)
+    assert "2" not in live
+    asked.press("x").wait(0.2)
+    assert styles(asked) == {"2"} and asked.panel.deadline is not None
+    asked.press("y").wait(0.3)
+    assert styles(asked) == {"2"} and asked.decided == [] and asked.draft == "xy"
+    asked.wait(0.6)
+    assert "2" not in styles(asked)
+    asked.press("y").wait(0.3)
+    assert [a.decision for a in asked.decided] == ["once"]
+
+
 def test_a_paste_decides_nothing() -> None:
     asked = Asked().wait(1)
     text, for_others = asked.panel.key(Key("paste", "y"), asked.now)
