@@ -19,13 +19,14 @@ _SLOT = regex(r"\{(\d+)\}")
 _WORDED = regex(r"\{(\d+):t\}")
 _PLACE = regex(r"[^\s]*[^\sA-Za-z][^\s]*")
 """A file and line, a variable: what stands before a complaint."""
+_LINE = regex(r"\S+:\d+")
 _JOINTS = {". ": "。", "? ": "？", "; ": "；", ": ": "："}
 _JOINT = regex(r"(\. |\? |; |: )")
-_MOST_JOINTS, _LONGEST, _LONGEST_WORDS = 6, 2_000, 500
+_MOST_JOINTS, _LONGEST, _LONGEST_WORDS = 12, 2_000, 500
 """Longer texts are not ours: a page, a program's output."""
 _WAYS = 12
 """In so many ways at most a text may fit a template."""
-_LOOKS = 30
+_LOOKS = 60
 """So many texts are looked up for one message."""
 _TELLING = 6
 """Letters."""
@@ -58,7 +59,8 @@ class Template:
     @property
     def wordy(self) -> bool:
         """Has it two words of its own, and something between any two slots? Else many a sentence fits it."""
-        return len(" ".join(self.literals).split()) > 1 and "" not in self._parts[0][1:-1]
+        words = [word for word in " ".join(self.literals).split() if any(map(str.isalpha, word))]
+        return len(words) > 1 and "" not in self._parts[0][1:-1]
 
     @property
     def _parts(self) -> tuple[list[str], frozenset[int], frozenset[int]]:
@@ -107,7 +109,8 @@ class Template:
                 place += 1
                 if not literal and place > end:
                     break
-        fits = [way for way in found if not (self.weak and any(" " in slot for slot in way))]
+        names = None if self.weak else 0 if self.letters else 1  # how many of its slots are a name, without blanks
+        fits = [way for way in found if not any(" " in slot for slot in way[:names])]
         return fits if len(fits) <= _WAYS else []
 
     def generalises(self, other: Template) -> bool:
@@ -191,6 +194,9 @@ class _Reader:
         core = text.strip()
         if not core:
             return ""
+        place, colon, rest = core.partition(": ")
+        if colon and _LINE.fullmatch(place) and (told := self.any(rest)):
+            return f"{place}：{told}"
         found, fits = self._matched(_bare(core))
         if fits:
             return self.whole(text) if found else ""
