@@ -9,7 +9,7 @@ from pathlib import Path
 from aicli.commands._slash import TABLE, filled, parse
 from aicli.ui.words import Words
 from tests.support.model_server import ModelServer
-from tests.support.model_server_steps import call, usage
+from tests.support.model_server_steps import call, text, usage
 from tests.support.screen import Tty
 from tests.support.terminal import aicli, prompt
 
@@ -78,6 +78,16 @@ def test_all_of_them_in_one_conversation(isolated: Path) -> None:
         tty.send("/q\r")
         assert tty.wait() == 0
         assert "First answer." in Path("talk.md").read_text("utf-8")
+
+
+def test_the_doctor_looks_at_the_model_in_use() -> None:
+    replies = [[call("note_color", color="blue"), usage(900)], [text("walnut"), usage(9_000)]]
+    with ModelServer(replies) as server:
+        flags = ("-m", "openai:other", "--base-url", server.url + "/v1")
+        with aicli("chat", *flags, env={"AICLI_MODELS__FAST": "openai:configured"}) as tty:
+            prompt(tty)
+            say(tty, "/doctor", "openai:other answers")
+        assert {body["model"] for body in server.bodies} == {"other"}
 
 
 def test_rewind_goes_back_with_the_files(isolated: Path) -> None:
