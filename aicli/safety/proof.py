@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shlex
 import shutil
 import socket
 import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from aicli.late import dataclass
 from aicli.safety.confined import Sandbox
+from aicli.safety.masks import Untidy
 from aicli.safety.secrets import child_environ
+from aicli.workspace.beneath import folder_fd
 
 _SECONDS = 20
 
@@ -74,7 +78,8 @@ def _run(sandbox: Sandbox, workspace: Path, script: str) -> tuple[int, str]:
             errors="replace",
         )
     finally:
-        confined.close()
+        with contextlib.suppress(Untidy):
+            confined.close()
     return done.returncode, done.stdout
 
 
@@ -118,14 +123,21 @@ def _no_keys(sandbox: Sandbox, workspace: Path) -> bool:
 
 
 def _no_hooks(sandbox: Sandbox, workspace: Path) -> bool:
-    git = workspace / ".git"
-    hook = git / "hooks" / f"aicli-proof-{os.getpid()}"
+    git = Path(os.path.realpath(workspace), ".git")
+    hook = git / "hooks" / f"aicli-proof-{secrets.token_hex(8)}"
     new = [folder for folder in (hook.parent, git) if not folder.exists()]
     _run(sandbox, workspace, f"mkdir -p .git/hooks && echo x > .git/hooks/{hook.name}")
-    held = not hook.exists()
-    if not held:
-        hook.unlink()
-    for folder in new:
-        with contextlib.suppress(OSError):
-            folder.rmdir()
+    held = not os.path.lexists(hook)
+    for path, remove in ((hook, os.unlink), *((folder, os.rmdir) for folder in new)):
+        _removed(path, remove)
     return held
+
+
+def _removed(path: Path, remove: Callable[..., None]) -> None:
+    """By its open folder, if it can be: a command that still runs may have put a link into the way."""
+    with contextlib.suppress(OSError):
+        folder = folder_fd(str(path.parent))
+        try:
+            remove(path.name, dir_fd=folder)
+        finally:
+            os.close(folder)
