@@ -66,6 +66,16 @@ def _shown(text: str, line: int) -> str:
     return shown.split("=")[0].strip() + " = …" if "=" in shown else shown[:60]  # a value may be a secret
 
 
+def duration(text: str) -> float | None:
+    """90, 90s, 10m, 1h30m as seconds, whole ones as an int; None for what is no time."""
+    found = re.fullmatch(r"\s*(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m(?:in)?)?(?:(\d+(?:\.\d+)?)s?)?\s*", text)
+    if found is None or not any(found.groups()):
+        return None
+    hours, minutes, rest = (float(part or 0) for part in found.groups())
+    whole = hours * 3600 + minutes * 60 + rest
+    return int(whole) if whole.is_integer() else whole
+
+
 def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Dotted keys of nested tables; a list is a value."""
     for key, value in values.items():

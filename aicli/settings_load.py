@@ -18,7 +18,7 @@ from aicli.content.value import Misfit, Value, hints
 from aicli.errors import ConfigError, UsageError
 from aicli.late import dataclass
 from aicli.settings import Secret, Settings
-from aicli.settings_file import SettingsFile, closest, nested, read
+from aicli.settings_file import SettingsFile, closest, duration, nested, read
 
 LAYERS = ("default", "user", "project", "environment", "flags")
 RULES = ("permissions.deny", "permissions.ask", "permissions.allow")
@@ -116,6 +116,12 @@ def fields() -> dict[str, Knob]:
     return dict(walk(Settings, ""))
 
 
+@functools.cache
+def seconds() -> frozenset[str]:
+    """The settings that are a time: they may be written 90, 90s, 10m or 1h30m."""
+    return frozenset(key for key, knob in fields().items() if knob.description.startswith("Seconds"))
+
+
 def variable(key: str) -> str:
     """The environment variable of a key."""
     return "AICLI_" + key.replace(".", "__").upper()
@@ -177,8 +183,8 @@ def _checked(file: SettingsFile) -> dict[str, Any]:
 
 
 def _spelt(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The same with the permission mode in our own spelling."""
-    out = dict(values)
+    """The same with the permission mode in our own spelling, and times in seconds."""
+    out = {k: duration(v) if k in seconds() and isinstance(v, str) else v for k, v in values.items()}
     mode = out.get("permissions.mode")
     if isinstance(mode, str) and mode:
         out["permissions.mode"] = PermissionMode.parse(mode).value
@@ -241,6 +247,11 @@ def wrong(key: str, value: Any) -> str:
             value = PermissionMode.parse(value).value
         except ValueError:
             return f"should be one of plan, default, accept-edits, dont-ask, bypass, not {value!r}"
+    if key in seconds() and isinstance(value, str):
+        time = duration(value)
+        if time is None:
+            return f"should be a time such as 90, 90s, 10m or 1h30m, not {json.dumps(value, ensure_ascii=False)}"
+        value = time
     if key.split(".")[0] not in hints(Settings):
         return "is not a setting"
     try:
@@ -282,6 +293,8 @@ def _from_environ(environ: Mapping[str, str], warnings: list[str]) -> dict[str, 
 
 def parse(key: str, text: str) -> Any:
     """A value as typed on a command line or in the environment, in the key's own type where it can be read as that."""
+    if key in seconds() and (time := duration(text)) is not None:
+        return time
     kind = str(fields()[key].annotation)
     if "tuple" in kind:
         if text.lstrip().startswith("["):

@@ -6,7 +6,6 @@ import contextlib
 import functools
 import inspect
 import os
-import re
 import signal
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, fields
@@ -17,6 +16,7 @@ import typer
 
 from aicli.errors import InputError, UsageError
 from aicli.late import dataclass
+from aicli.settings_file import duration
 
 if TYPE_CHECKING:
     from aicli.runtime import RunOptions
@@ -224,11 +224,10 @@ def seconds(text: str) -> float | None:
     """90, 90s, 10m, 1h30m as seconds; None for "". Raises UsageError."""
     if not text:
         return None
-    found = re.fullmatch(r"\s*(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m(?:in)?)?(?:(\d+(?:\.\d+)?)s?)?\s*", text)
-    if found is None or not any(found.groups()):
+    found = duration(text)
+    if found is None:
         raise UsageError(f"{text!r} is no time", hint="Write 90, 90s, 10m or 1h30m.")
-    hours, minutes, rest = (float(part or 0) for part in found.groups())
-    return hours * 3600 + minutes * 60 + rest
+    return found
 
 
 _QUOTING = ("shell", "bash", "network", "run_shell_command", "execute_command")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from aicli.settings import Settings
     from aicli.settings_load import Loaded
     from aicli.ui.console import Console
 
@@ -86,14 +87,17 @@ def get(key: Key, as_json: AsJson = False) -> int:
     from aicli.settings_load import plain, value_of
 
     value = plain(value_of(_load().settings, _known(key)))
-    if as_json or not isinstance(value, str):
+    if value in (None, ""):
+        _dump(None) if as_json else _console().out_text("")
+        _console().remark(f"{key} unset")
+    elif as_json or not isinstance(value, str):
         _dump(value)
     else:
         _console().out_text(value)
     return 0
 
 
-@app.command("set")
+@app.command("set", context_settings={"ignore_unknown_options": True})
 def set_(key: Key, value: Annotated[list[str], typer.Argument(metavar="VALUE", help="Lists: a, b or JSON.")]) -> int:
     """Change one setting of the user file; comments in it stay."""
     return _change({key: " ".join(value)})
@@ -241,6 +245,7 @@ def _change(values: dict[str, Any]) -> int:
     from aicli.errors import UsageError
     from aicli.settings_file import read, with_value, write
     from aicli.settings_load import parse, user_file, wrong
+    from aicli.settings_text import shown
 
     ready: dict[str, Any] = {}
     for key, said in values.items():
@@ -248,15 +253,57 @@ def _change(values: dict[str, Any]) -> int:
         ready[known] = parse(known, said) if isinstance(said, str) else said
         if said is not None and (complaint := wrong(known, ready[known])):
             raise UsageError(f"{known} {complaint}")
+    _check_meaning(ready)
     file = read(user_file())
     text = file.text
     for key, value in ready.items():
         text = with_value(text, key, value)
     write(file.path, text)
     for key, value in ready.items():
-        said = "unset" if value is None else "set" if key == "api_key" else f"= {value}"
+        said = "unset" if value is None else "set" if key == "api_key" else f"= {shown(value)}"
         _console().remark(f"{key} {said}")
     return 0
+
+
+def _check_meaning(values: dict[str, Any]) -> None:
+    """What the types can't tell: a rule that names no tool, a model of no provider. Raises UsageError."""
+    from aicli.errors import AicliError, UsageError
+    from aicli.settings_load import RULES
+
+    for key, value in values.items():
+        try:
+            if value and key in RULES:
+                from aicli.commands._listing import tools_of
+                from aicli.safety.rules import parse_rule
+
+                known = tools_of(Path.cwd()).canonical
+                for rule in value:
+                    parse_rule(rule, known)
+            elif value and key in ("models.fast", "models.thinking", "models.embedding", "models.fallback"):
+                from aicli.models.orchestrator import named
+
+                named(_settings_with(values), value)
+            elif value and key == "provider":
+                from aicli.models.registry import provider, unknown
+
+                if provider(value) is None:
+                    raise unknown(f"{value}:model")
+        except AicliError as e:
+            raise UsageError(f"{key}: {e}", hint=e.hint) from None
+
+
+def _settings_with(values: dict[str, Any]) -> Settings:
+    """The settings with these too; the defaults with them where the settings can't be loaded."""
+    from aicli.errors import ConfigError
+    from aicli.settings import Settings
+    from aicli.settings_file import nested
+    from aicli.settings_load import load
+
+    given = {k: v for k, v in values.items() if v is not None and k in ("provider", "base_url", "api_key")}
+    try:
+        return load(given, cwd=Path.cwd()).settings
+    except ConfigError:
+        return Settings.from_data(nested(given))
 
 
 def _dump(value: Any) -> None:

@@ -207,25 +207,10 @@ class MultiModelOrchestrator:
         return base_url(provider, os.environ)
 
     def _chosen(self) -> str:
-        """The provider that settings name, by name or by address and key; "" when they name none."""
-        settings = self._settings
-        if settings.provider:
-            return settings.provider
-        secret = settings.api_key.get_secret_value() if settings.api_key is not None else ""
-        return guessed(settings.base_url, secret) or ("openai" if settings.base_url else "")
+        return chosen_provider(self._settings)
 
     def _named(self, name: str) -> tuple[Provider, str]:
-        before, colon, after = name.partition(":")
-        found = registry.provider(before) if colon and after else None
-        if found is not None:
-            return found, after
-        alone = registry.provider(name) if name and not colon else None
-        if alone is not None and alone.roles.get("fast"):
-            return alone, alone.roles["fast"]  # a provider's bare name means its own usual model
-        chosen = registry.provider(self._chosen()) if self._chosen() else None
-        if chosen is None or not name:
-            raise registry.unknown(name)
-        return chosen, name
+        return named(self._settings, name)
 
     async def _fill(self, role: str) -> tuple[Provider, str, str]:
         """(provider, model name, why). Raises NoModelForRole, and what `link` raises for a provider that is set."""
@@ -312,3 +297,27 @@ class MultiModelOrchestrator:
 
 _SETUP_HINT = "Start Ollama, set a key such as DEEPSEEK_API_KEY, or type: aicli models pull embedded"
 _EMBED_HINT = "Set models.embedding, for example ollama:bge-m3."
+
+
+def chosen_provider(settings: Choices) -> str:
+    """The provider that settings name, by name or by address and key; "" when they name none."""
+    if settings.provider:
+        return settings.provider
+    secret = settings.api_key.get_secret_value() if settings.api_key is not None else ""
+    return guessed(settings.base_url, secret) or ("openai" if settings.base_url else "")
+
+
+def named(settings: Choices, name: str) -> tuple[Provider, str]:
+    """(provider, its model) that a name means under these settings. Raises InputError. Asks no server."""
+    before, colon, after = name.partition(":")
+    found = registry.provider(before) if colon and after else None
+    if found is not None:
+        return found, after
+    alone = registry.provider(name) if name and not colon else None
+    if alone is not None and alone.roles.get("fast"):
+        return alone, alone.roles["fast"]  # a provider's bare name means its own usual model
+    wanted = chosen_provider(settings)
+    chosen = registry.provider(wanted) if wanted else None
+    if chosen is None or not name:
+        raise registry.unknown(name)
+    return chosen, name

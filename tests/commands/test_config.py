@@ -157,3 +157,55 @@ def test_import_takes_over_an_older_file(aicli: Callable, isolated: Path) -> Non
 
 def test_path(aicli: Callable) -> None:
     assert aicli("config", "path").out.strip() == str(user_file())
+
+
+BREAKS = [
+    ("permissions.deny", '["foo(x)"]', "'foo(x)' names no tool"),
+    ("permissions.deny", '["shell(curl *"]', "a bracket is not closed"),
+    ("permissions.allow", "shel(x)", "Did you mean shell?"),
+    ("models.fast", "nosuch:x", "there is no provider 'nosuch'"),
+    ("models.thinking", "gpt4", "write provider:model"),
+    ("provider", "olama", "Did you mean ollama"),
+    ("limits.max_turns", "-3", "should be at least 1, not -3"),
+    ("shell.timeout", "10x", 'such as 90, 90s, 10m or 1h30m, not "10x"'),
+    ("limits.max_turns", "many", 'should be a whole number, not "many"'),
+]
+
+
+@pytest.mark.parametrize(("key", "value", "said"), BREAKS, ids=[" ".join(row[:2]) for row in BREAKS])
+def test_what_would_break_every_later_run_is_refused(aicli: Callable, key: str, value: str, said: str) -> None:
+    ran = aicli("config", "set", key, value)
+    assert ran.code == 2 and key in ran.err and said in ran.err and not user_file().exists(), ran
+
+
+def test_names_of_models_are_judged_with_the_provider_that_is_set(aicli: Callable) -> None:
+    for key, value in (("models.fast", "ollama:qwen3:8b"), ("models.fast", "deepseek"), ("provider", "ollama")):
+        assert aicli("config", "set", key, value).code == 0
+    assert aicli("config", "set", "models.fast", "qwen3:8b").code == 0
+    assert aicli("config", "-m", "any", "-b", "http://127.0.0.1:1/v1").code == 0
+
+
+def test_times_may_be_written_as_people_do(aicli: Callable, isolated: Path) -> None:
+    ran = aicli("config", "set", "shell.timeout", "10m")
+    assert (
+        ran.code == 0
+        and ran.err == "shell.timeout = 600\n"
+        and aicli("config", "get", "shell.timeout").out == "600.0\n"
+    )
+    user_file().write_text('[models]\nidle_timeout = "1h30m"\n')
+    environ = {"AICLI_LIMITS__MAX_WALL_TIME": "90s"}
+    settings = load({"shell.timeout": "2m"}, cwd=isolated, environ=environ).settings
+    assert (settings.models.idle_timeout, settings.limits.max_wall_time, settings.shell.timeout) == (5_400, 90, 120)
+    user_file().write_text('[models]\nidle_timeout = "soon"\n')
+    assert "idle_timeout should be a time such as 90" in aicli("config", "show").err
+
+
+def test_what_is_unset_and_what_was_set_is_printed_in_one_form(aicli: Callable) -> None:
+    for key in ("models.fast", "limits.max_tokens", "permissions.mode", "api_key"):
+        ran = aicli("config", "get", key)
+        assert (ran.code, ran.out, ran.err) == (0, "\n", f"{key} unset\n")
+        assert aicli("config", "get", key, "--json").out == "null\n"
+    assert aicli("config", "set", "permissions.deny", "shell(curl *)", ",", "edit").err == (
+        'permissions.deny = ["shell(curl *)", "edit"]\n'
+    )
+    assert aicli("config", "set", "ui.plain", "yes").err == "ui.plain = true\n"
