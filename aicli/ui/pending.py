@@ -83,7 +83,7 @@ def settings(request: ApprovalRequest, words: Words, path: str = "") -> list[str
     if given.get("background"):
         said.append(words("approval.background"))
     if "timeout" in given:
-        said.append(words("approval.timeout", seconds=f"{given['timeout']:g}"))
+        said.append(words("approval.timeout", seconds=f"{given['timeout']:.10g}"))
     return said
 
 
