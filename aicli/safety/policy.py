@@ -81,7 +81,9 @@ class Policy:
         else:
             found = [Decided(name, self._call(name, kind, args))]
         line = self._line(args) if name == "shell" else ""
-        return tuple(Decided(d.text, self._settled(d.verdict, line)) for d in found)
+        if not self.headless and self.mode is not PermissionMode.DONT_ASK:
+            return tuple(found)
+        return tuple(Decided(d.text, self._settled(d, line, (name, kind, args))) for d in found)
 
     def suggest(self, name: str, kind: ToolKind, args: JsonObject) -> str:
         """The rule that "session" or "always" would add, "" when nothing may be generalised from this call."""
@@ -122,18 +124,22 @@ class Policy:
     def allow(self) -> tuple[Rule, ...]:
         return (*self.rules.allow, *self._session)
 
-    def _settled(self, verdict: Verdict, line: str) -> Verdict:
-        """Asking where nobody may be asked is a refusal."""
+    def _settled(self, part: Decided, line: str, call: tuple[str, ToolKind, JsonObject]) -> Verdict:
+        """Asking where nobody may be asked is a refusal, which names what would allow the call."""
+        verdict, (name, kind, args) = part.verdict, call
         if verdict.decision != "ask":
             return verdict
-        if verdict.rule == NETWORK and (self.headless or self.mode is PermissionMode.DONT_ASK):
+        if verdict.rule == NETWORK:
             why = f"{verdict.why}; nobody is asked here, and only a rule of the user can allow it: network({line})"
             return Verdict("deny", why, NETWORK)
-        if self.mode is PermissionMode.DONT_ASK:
+        alone = {**args, "command": part.text} if name == "shell" else args
+        if by_mode := verdict.rule.startswith("mode ") or verdict.rule == "secret file":
+            edits = kind in _CHANGES and verdict.rule.startswith("mode ")
+            if flag := suggest.flag(self.suggest(name, kind, alone), edits):
+                return Verdict("deny", f"{verdict.why}; nobody is asked here: allow it with {flag}", verdict.rule)
+        if by_mode and self.mode is PermissionMode.DONT_ASK:
             return Verdict("deny", f"{verdict.why}; in mode dont-ask only a rule can allow it", verdict.rule)
-        if self.headless:
-            return Verdict("deny", f"{verdict.why}; nobody is there to approve it", verdict.rule)
-        return verdict
+        return Verdict("deny", f"{verdict.why}; nobody is there to approve it", verdict.rule)
 
     def _call(self, name: str, kind: ToolKind, args: JsonObject) -> Verdict:
         targets = self._targets(args)

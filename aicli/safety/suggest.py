@@ -73,6 +73,13 @@ def path_rule(group: str, targets: tuple[Target, ...]) -> str:
     return f"{group}({folder}/**)" if folder != "." else f"{group}(/{display})"
 
 
+def flag(rule: str, edits: bool) -> str:
+    """The flag by which the next run may do this; "" where no rule is known."""
+    if edits:
+        return "--permission-mode accept-edits"
+    return f"--allowed-tools {shlex.quote(rule)}" if rule else ""
+
+
 def other_rule(name: str, kind: ToolKind, args: JsonObject) -> str:
     """For an address: its host. For a tool of another making: the tool."""
     if name == "web_fetch":

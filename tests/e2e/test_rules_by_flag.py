@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -48,3 +50,31 @@ def test_commas_and_blanks_in_brackets_and_quotes_separate_nothing() -> None:
     assert rules(["shell(echo ')' a), edit"]) == ["shell(echo ')' a)", "edit"]
     assert rules(["read(it's), shell(x)"]) == ["read(it's)", "shell(x)"]
     assert rules(["shell(a, shell(b)"]) == ["shell(a, shell(b)"] and rules(["", " , "]) == []
+
+
+DENIED = [
+    (call("write_file", path="a.txt", content="x"), "--permission-mode accept-edits"),
+    (call("shell", command="npm test --silent"), "--allowed-tools 'shell(npm test *)'"),
+    (call("web_fetch", url="https://example.org/a"), "--allowed-tools 'web_fetch(domain:example.org)'"),
+]
+
+
+@pytest.mark.parametrize(("asked", "flag"), DENIED, ids=[row[1] for row in DENIED])
+def test_a_denial_names_the_flag_that_allows_it(here: Callable[..., Ran], asked: dict[str, Any], flag: str) -> None:
+    unconfined = {"AICLI_SANDBOX__MODE": "off"}
+    for mode in ((), ("--permission-mode", "default")):
+        with ModelServer([[asked], "done"]) as server:
+            ran = here("agent", "run", "general", "x", "--json", *mode, server=server, env=unconfined)
+        (denial,) = ran.result("json")["permission_denials"]
+        assert denial["why"].endswith(f"; nobody is asked here: allow it with {flag}"), denial
+    with ModelServer([[asked], "done"]) as server:
+        args = ("agent", "run", "general", "x", "--json", "--offline", *shlex.split(flag))
+        ran = here(*args, server=server, env=unconfined)
+    assert ran.result("json")["permission_denials"] == [], ran
+
+
+def test_what_no_flag_allows_names_none(here: Callable[..., Ran]) -> None:
+    for asked in (call("write_file", path=".git/config", content="x"), call("shell", command="rm -r /etc/x; $(x)")):
+        with ModelServer([[asked], "done"]) as server:
+            ran = here("agent", "run", "general", "x", "--json", server=server)
+        assert "allow it with" not in str(ran.result("json")["permission_denials"]), ran
