@@ -288,6 +288,8 @@ class FileSearch:
                     if match or self._ask.context:
                         yield number, line, match.start() if match else None
                     number += 1
+            elif self.sieve.beyond:
+                yield from self._hits_near(self._ask.needles[0], number, text)
             else:
                 yield from self._hits(number, text)
 
@@ -306,6 +308,19 @@ class FileSearch:
             if end < 0:
                 return
             at = end + 1
+
+    def _hits_near(self, needle: str, number: int, text: str) -> Iterator[tuple[int, str, int | None]]:
+        """Of the lines that hold it alone: a long line without may take a pattern minutes."""
+        counted, place = 0, text.find(needle)
+        while place >= 0:
+            start = text.rfind("\n", 0, place) + 1
+            end = text.find("\n", place)
+            end = len(text) if end < 0 else end
+            if match := self._regex.search(text, start, end):
+                number += text.count("\n", counted, start)
+                counted = start
+                yield number, text[start:end], match.start() - start
+            place = text.find(needle, end)
 
     def _spans(self, text: str) -> Iterator[tuple[int, str, int | None]]:
         number, counted, done = 1, 0, -1

@@ -11,7 +11,7 @@ _QUANTIFIER = regex(r"\{\d*,?\d*\}")
 
 
 def needles(pattern: str) -> tuple[str, ...]:
-    """One literal text per top-level alternative, no single letter or digit; () when any alternative has none.
+    """One literal text per top-level alternative, no single letter or digit of ASCII; () when any alternative has none.
 
     Careful, not clever: a text it names is always needed, many that are needed it does not name. The pattern is valid.
     """
@@ -59,7 +59,12 @@ def needles(pattern: str) -> tuple[str, ...]:
         at += 1
     cut()
     best = [max(found, key=len, default="") for found in runs]
-    return tuple(dict.fromkeys(best)) if all(len(text) >= 2 or (text and not text.isalnum()) for text in best) else ()
+    return tuple(dict.fromkeys(best)) if all(map(_tells, best)) else ()
+
+
+def _tells(text: str) -> bool:
+    """Is it rarer than a single letter or digit of ASCII, which nearly every line holds?"""
+    return len(text) >= 2 or (text != "" and not (text.isalnum() and text.isascii()))
 
 
 def _escape(pattern: str, at: int) -> tuple[str, int]:

@@ -26,6 +26,8 @@ class Sieve:
         self.ascii = all(n.isascii() for n in self.needles)
         self._odd_case = fold and any(not n.isascii() or b"k" in n or b"s" in n for n in self.needles)
         self.plain = bool(self.needles) and not fold and self.ascii
+        self.beyond = len(self.needles) == 1 and not fold and not self.ascii
+        """One needle, beyond ASCII: rare enough to be looked for before the pattern."""
         self._finder: Finder | None = None
         self._at_once = not request.multiline and not request.by_line
         shapes = [(table.encode("latin-1"), chain.encode("latin-1")) for table, chain in request.shapes]

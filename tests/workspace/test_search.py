@@ -161,3 +161,14 @@ def test_a_folder_that_can_not_be_walked_is_an_error_not_an_empty_answer(tmp_pat
 
     with pytest.raises(Denied):
         search(request(tmp_path, "word"), files())
+
+
+@pytest.mark.parametrize(
+    "lines", [["z" * 300_000, "caf\u00e9", "z" * 300_000], ["z" * 300_000 + "\u00f1", "caf\u00e9 z"]]
+)
+def test_a_long_line_without_the_one_letter_is_passed_over(tmp_path: Path, lines: list[str]) -> None:
+    (tmp_path / "long.txt").write_text("\n".join(lines) + "\n", "utf-8")
+    ask = request(tmp_path, r"\w+é", mode="count")
+    ask.ripgrep = ""
+    found = search(ask, ["long.txt"], children=1, limit=60)
+    assert found.counts == {"long.txt": 1} and found.complete
