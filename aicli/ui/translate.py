@@ -19,7 +19,8 @@ _SLOT = regex(r"\{(\d+)\}")
 _WORDED = regex(r"\{(\d+):t\}")
 _PLACE = regex(r"[^\s]*[^\sA-Za-z][^\s]*")
 """A file and line, a variable: what stands before a complaint."""
-_LINE = regex(r"\S+:\d+")
+_LINE = regex(r"\S+:\d+|AICLI_[A-Z_]+")
+"""What stands before a complaint about a setting."""
 _JOINTS = {". ": "。", "? ": "？", "; ": "；", ": ": "："}
 _JOINT = regex(r"(\. |\? |; |: )")
 _MOST_JOINTS, _LONGEST, _LONGEST_WORDS = 12, 2_000, 500
@@ -260,7 +261,7 @@ class _Reader:
         parts = _JOINT.split(text)
         if not 1 < len(parts) <= 2 * _MOST_JOINTS + 1:
             return ""
-        pieces: list[tuple[str, bool, str]] = []  # (text, is it known, the joint after it)
+        pieces: list[tuple[str, int, str]] = []  # (text, is it known (2: without slots), the joint after it)
         at = 0
         while at < len(parts):
             for end in range(len(parts), at, -2):
@@ -269,14 +270,15 @@ class _Reader:
                     break
             else:
                 end, told = at + 1, ""
-            pieces.append((told or parts[at], bool(told), "".join(parts[end : end + 1])))
+            known = bool(told) + (_bare(run.strip()) in self._catalogue.whole)
+            pieces.append((told or parts[at], known, "".join(parts[end : end + 1])))
             at = end + 1
         if not any(known for _, known, _ in pieces):
             return ""
         out = ""
-        for (piece, known, joint), (_, following, _) in zip(pieces, [*pieces[1:], ("", True, "")], strict=True):
+        for (piece, known, joint), (_, following, _) in zip(pieces, [*pieces[1:], ("", 1, "")], strict=True):
             place = joint == ": " and not out and _PLACE.fullmatch(piece) is not None
-            ours = joint and following and (known or place)
+            ours = joint and (known == 2 or (following and (known or place)))
             out += f"{_bare(piece, '。')}{_JOINTS[joint]}" if ours else piece + joint
         return out
 
