@@ -307,10 +307,15 @@ def lines(text: str, language: str = "") -> str:
     return text if language == "en" else "\n".join(said(row, language) for row in text.split("\n"))
 
 
+_STOPS = tuple("。？！；：…?!")
+"""After these no full stop is due."""
+
+
 def error_line(message: str, hint: str = "", language: str = "") -> str:
     """An error and what to do about it in one line."""
     language = language or spoken()
     if language == "en":
         return f"{message}{'' if message.endswith(('.', '?')) else '.'} {hint}" if hint else message
     first, second = said(message, language), said(hint, language)
-    return f"{first.rstrip('.。')}。{second}" if hint else first
+    first = first.rstrip(".。")
+    return f"{first}{'' if first.endswith(_STOPS) else '。'}{second}" if hint else first
