@@ -137,15 +137,15 @@ def test_first_run_offers_what_is_there_and_the_question_is_kept() -> None:
 
 
 def test_a_task_from_the_menu_outlives_the_choice_of_a_model() -> None:
-    with ModelServer([["Hello from it."]], models=["qwen3-coder:30b"]) as server:
-        with aicli(env={"OLLAMA_HOST": server.url}) as tty:
-            tty.until("another folder")
-            tty.send("who are you?\r")
-            tty.until("Enter takes 1")
-            tty.send("something else\r")
-            tty.until("Hello from it.")
-            assert "who are you?" in str(server.requests[-1].body)
-            tty.until("› something else")
+    server = ModelServer([["Hello from it."]], models=["qwen3-coder:30b"])
+    with server, aicli(env={"OLLAMA_HOST": server.url}) as tty:
+        tty.until("another folder")
+        tty.send("who are you?\r")
+        tty.until("Enter takes 1")
+        tty.send("something else\r")
+        tty.until("Hello from it.")
+        assert "who are you?" in str(server.requests[-1].body)
+        tty.until("› something else")
 
 
 def test_a_folder_that_acts_is_asked_about_and_nothing_is_preselected(isolated: Path) -> None:

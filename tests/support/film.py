@@ -18,6 +18,8 @@ _NAMES = (
     (re.compile(r"\b[0-9a-f]{16}\b"), "0000abcd0000abcd"),
     (re.compile(r"\b(?!\d{8}-)[0-9a-f]{8}\b"), "0000abcd"),
     (re.compile(r"^(  (?:instructions|together|指令|合计) +)[\d,]+"), r"\g<1>N"),  # tokens: the folder's path counts
+    (re.compile(r"\b1\.[4-6]k(?= tokens, | tokens,$| 个 token，|/8k 1[89]%|/8k 2[01]%)"), "1.5k"),  # of a resumed chat
+    (re.compile(r"(?<=\b1\.5k/8k )(?:1[89]|2[01])%"), "19%"),
 )
 _SPINNER = re.compile("[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]")
 

@@ -9,6 +9,7 @@ import pytest
 
 from aicli.content.events import (
     AgentEvent,
+    CallRecovered,
     ErrorInfo,
     MessageAdded,
     ModelDelta,
@@ -204,3 +205,15 @@ def test_a_thought_before_a_call_is_shown_once() -> None:
         (0.5, MessageAdded(message=message)),
     )
     assert [plain(line).split(" — ")[0] for line in lines] == ["◆ thought 0.4 s"]
+
+
+def test_calls_read_out_of_the_text_are_told_once_a_dialect_and_after_the_text() -> None:
+    transcript = Transcript(Words("en"), 80)
+    said = [ModelDelta(event=TextDelta("Let me look."))]
+    for name, dialect in (("ls", "hermes"), ("grep", "hermes"), ("ls", "tags")):
+        said.append(CallRecovered(dialect=dialect, call_id=name, name=name))
+    for event in said:
+        transcript.feed(event, 1.0)
+    rows = [plain(line).strip() for line in transcript.take() if line]
+    told = "tool calls are read out of the model's text"
+    assert rows == ["Let me look.", f"{told} (hermes)", f"{told} (tags)"]

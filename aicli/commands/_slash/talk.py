@@ -141,11 +141,7 @@ async def context(chat: Chat, arguments: str) -> None:
         (words("context.memory"), f"{tokens(memory):,}", ""),
         (words("context.tools"), f"{specs_tokens(specs):,}", words("context.specs", n=len(specs))),
         (words("context.talk"), f"{talk:,}", words("talk.messages", n=len(agent.history))),
-        (
-            words("context.total"),
-            f"{request_tokens(agent.instructions, specs, agent.history):,}",
-            words("context.of", window=window),
-        ),
+        (words("context.total"), f"{total:,}", words("context.of", window=window)),
     ]
     digits = max(len(number) for _, number, _ in rows)
     table(chat, [(what, number.rjust(digits), source) for what, number, source in rows])
