@@ -24,7 +24,7 @@ from aicli.tools.permit import Permit, Policy, Refused, StopTurn
 from aicli.tools.registry import ToolRegistry
 from aicli.tools.schema import context_parameter
 from aicli.tools.state import RunState
-from aicli.tools.validate import BadArguments, Ready, prepared
+from aicli.tools.validate import BadArguments, Ready, prepared, told
 from aicli.tools.validate import arguments as arguments_of
 
 Emit = Callable[[AgentEvent], None]
@@ -184,29 +184,30 @@ class LocalExecutor:
             raise asyncio.CancelledError
 
     async def _outcome(self, asked: _Asked, emit: Emit, clock: _Clock) -> tuple[ToolResult, Outcome]:
-        call = asked.call
+        call, ready = asked.call, None
         try:
             with clock.paused():
                 ready = await self._permit.ask(asked.ready, emit)
             if ready.kind.effect and self.before_effect:
                 await self.before_effect()
             result = await self._run(ready, emit, clock)
+            outcome = Outcome.FAILED if result.is_error else Outcome.OK
+            if result.is_error and result.data.get("timed_out"):
+                outcome = Outcome.TIMED_OUT
         except (BadArguments, ToolFailed) as e:
             display = getattr(e, "display", None)
-            return ToolResult.of(str(e), is_error=True, display=display), Outcome.FAILED
+            result, outcome = ToolResult.of(str(e), is_error=True, display=display), Outcome.FAILED
         except Refused as e:
-            return ToolResult.of(str(e), is_error=True), Outcome.DENIED
+            result, outcome = ToolResult.of(str(e), is_error=True), Outcome.DENIED
         except StopTurn:
             raise
         except TimeoutError:
             text = f"{call.name} took longer than its limit and was stopped"
-            return ToolResult.of(text, is_error=True), Outcome.TIMED_OUT
+            result, outcome = ToolResult.of(text, is_error=True), Outcome.TIMED_OUT
         except Exception as e:
             text = f"{call.name} failed: {type(e).__name__}: {_message(e)}"
-            return ToolResult.of(text, is_error=True), Outcome.FAILED
-        if result.is_error and result.data.get("timed_out"):
-            return result, Outcome.TIMED_OUT
-        return result, Outcome.FAILED if result.is_error else Outcome.OK
+            result, outcome = ToolResult.of(text, is_error=True), Outcome.FAILED
+        return (told(result, asked.ready, ready) if ready else result), outcome
 
     def registry_hint(self, name: str) -> str:
         names = ", ".join(t.name for t in self.registry)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from aicli.content.coerce import coerce
 from aicli.content.kinds import ToolKind
-from aicli.content.parts import FunctionCallPart, JsonObject
+from aicli.content.parts import FunctionCallPart, JsonObject, TextPart
+from aicli.content.results import ToolResult
 from aicli.content.value import MISFIT, data_of, fitted, misplaced_switch
 from aicli.late import dataclass, regex
 from aicli.tools.base import Tool
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 
+CHANGE_TOLD = 4_000
+"""Characters of a changed call that the model is told; the rest it can read."""
 _SURROGATE = regex("[\ud800-\udfff]")
 
 
@@ -61,6 +65,17 @@ def changed(ready: Ready, args: JsonObject) -> Ready:
     Raises BadArguments.
     """
     return _ready(ready.tool, ready.call, _fitted(ready.tool, args))
+
+
+def told(result: ToolResult, asked: Ready, ran: Ready) -> ToolResult:
+    """The result for the model, which learns what ran instead of what it asked for where the person changed that."""
+    names = [n for n in {**asked.args, **ran.args} if asked.args.get(n) != ran.args.get(n)]
+    if not names:
+        return result
+    said = json.dumps({n: ran.args.get(n) for n in names}, ensure_ascii=False)
+    said = said if len(said) <= CHANGE_TOLD else said[:CHANGE_TOLD] + "…"
+    note = TextPart(text=f"The person changed this call before it ran: {said}")
+    return result.model_copy(update={"content": (note, *result.content)})
 
 
 def _ready(tool: Tool, call: FunctionCallPart, params: BaseModel | Params) -> Ready:

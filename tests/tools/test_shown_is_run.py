@@ -195,6 +195,15 @@ def test_what_the_person_changes_is_judged_and_run_as_it_stands(tool: Tool, tmp_
                 assert received[0] == {name: getattr(as_changed, name) for name in type(as_changed).model_fields}
 
 
+def test_the_model_is_told_what_ran_instead(tmp_path: Path) -> None:
+    person = Person(lambda request: Approval("once", args={**request.call.args, "command": "echo 好; exit 3"}))
+    answer, _ = run(shell, {"command": "echo bad"}, person, state_in(tmp_path))
+    assert answer.text.startswith('The person changed this call before it ran: {"command": "echo 好; exit 3"}\n')
+    assert "exit code 3" in answer.text and answer.is_error
+    answer, _ = run(shell, {"command": "echo 好"}, Person(), state_in(tmp_path))
+    assert answer.text == "好\nexit code 0"
+
+
 def test_a_change_that_does_not_fit_runs_nothing(tmp_path: Path) -> None:
     (tmp_path / "victim").mkdir()
     for more in ({"args": ["-rf", "victim"]}, {"cmd": "rm -rf victim"}, {"cwd": ["victim"]}):
