@@ -241,7 +241,7 @@ class Policy:
         """The command with the folder that it runs in, if that is not the root: what a rule for the network speaks of."""
         command, cwd = str(args.get("command", "")).strip(), self._cwd(args)
         root = str(self.workspace.root) if self.workspace else os.getcwd()
-        return command if cwd == root else f"cd {shlex.quote(os.path.relpath(cwd, root))} && {command}"
+        return command if cwd == root else shlex.join(("cd", os.path.relpath(cwd, root))) + " && " + command
 
     def _shell(self, command: str, args: JsonObject) -> list[Decided]:
         cwd = self._cwd(args)
