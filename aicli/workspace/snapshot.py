@@ -23,7 +23,7 @@ from aicli.workspace.ignore import IgnoreRules
 from aicli.workspace.journal import ABSENT, Change, State
 from aicli.workspace.protected import is_protected
 from aicli.workspace.root import Workspace
-from aicli.workspace.uncovered import touched
+from aicli.workspace.uncovered import TICK_NS, touched
 
 MOST_FILES = 2_000
 MOST_BYTES = 20_000_000
@@ -69,7 +69,7 @@ class Snapshot:
         files = {rel: [k.mtime_ns, k.size, k.mode, k.state.sha, k.state.source] for rel, k in self.files.items()}
         body = {"taken": self.taken_ns, "complete": self.complete, "index": index_name, "files": files}
         body |= {"others": self.others, "folders": sorted(self.folders), "gone": sorted(self.gone)}
-        body["skipped"] = self.skipped[:_NAMED]
+        body["skipped"] = self.skipped
         return zlib.compress(json.dumps(body, separators=(",", ":")).encode(), 1)
 
     @classmethod
@@ -206,11 +206,16 @@ class Snapshots:
         if before.complete and _TOO_MANY not in skipped:
             out += self._folders(before, folders, out)
         names = dict.fromkeys([*skipped, *before.skipped])
-        return out, touched(self.workspace.root, names, before.skipped, before.taken_ns, bool(out))
+        uncovered = touched(self.workspace.root, names, before.skipped, before.taken_ns, bool(out))
+        if uncovered:
+            _doubt_moved(out, before.taken_ns - _TICK_NS)
+        return out, uncovered
 
     def _folders(self, before: Snapshot, now: set[str], changes: list[Change]) -> list[Change]:
         """Empty folders that came or went, which no file speaks of; notes which folders were made for new files."""
-        new, gone = now - before.folders, before.folders - now
+        skipped = set(before.skipped)
+        new = {folder for folder in now - before.folders if not _in(folder, skipped)}
+        gone = {folder for folder in before.folders - now if self._entry(folder) is None}
         for change in changes:
             if change.before.absent:
                 change.made = tuple(folder for folder in above(change.path) if folder in new)
@@ -225,6 +230,7 @@ class Snapshots:
 
     def _changes(self, before: Snapshot, now: dict[str, Entry]) -> list[Change]:
         out: list[Change] = []
+        skipped = set(before.skipped)
         for rel, kept in (*before.files.items(), *before.git.items()):
             entry = now.pop(rel, None) or self._entry(rel)
             change = self._changed(rel, kept, entry, before.taken_ns)
@@ -235,11 +241,19 @@ class Snapshots:
             if entry is None or (entry.mtime_ns, entry.size) != status:
                 out.append(Change(rel, State(source="unknown"), State() if entry is None else self._after(entry)))
         for rel, entry in now.items():
-            new = before.complete or entry.mtime_ns >= before.taken_ns
-            if new:
+            if _in(rel, skipped):  # the rules that left it out have changed
+                if self._newer(rel, before.taken_ns - TICK_NS):
+                    out.append(Change(rel, State(source="unknown"), self._after(entry)))
+            elif before.complete or entry.mtime_ns >= before.taken_ns:
                 was = State(ABSENT) if before.complete else State(source="unknown")
                 out.append(Change(rel, was, self._after(entry)))
         return out
+
+    def _newer(self, rel: str, since_ns: int) -> bool:
+        try:
+            return os.lstat(self.workspace.locate(rel).path).st_ctime_ns >= since_ns
+        except OSError:
+            return False
 
     def _changed(self, rel: str, kept: Kept, entry: Entry | None, taken_ns: int) -> Change | None:
         if entry is None:
@@ -279,6 +293,19 @@ def after_state(blobs: BlobStore, data: bytes, mode: int, mtime_ns: int) -> Stat
     if len(data) <= _AFTER_LIMIT:
         return State(blobs.put(data, sync=False), mode, mtime_ns)
     return State(hashlib.sha256(data).hexdigest(), mode, mtime_ns, "lost")
+
+
+def _in(rel: str, skipped: set[str]) -> bool:
+    """Is it, or a folder that it lies in, among what was not looked into?"""
+    return rel in skipped or any(folder + "/" in skipped for folder in (*above(rel), rel))
+
+
+def _doubt_moved(changes: list[Change], since_ns: int) -> None:
+    """A new file of an older time was moved here, perhaps from where nothing is kept: then it must not be removed."""
+    moved = {c.before.mtime_ns for c in changes if c.after.absent}
+    for change in changes:
+        if change.before.absent and 0 < change.after.mtime_ns < since_ns and change.after.mtime_ns not in moved:
+            change.before = State(source="unknown")
 
 
 def above(rel: str) -> list[str]:

@@ -8,17 +8,17 @@ from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
 
-_MOST = 2_000
-_TICK_NS = 10_000_000
+_MOST = 1_000
+TICK_NS = 10_000_000
 """The system's own clock for files may be that far behind."""
 
 
 def touched(root: Path, names: Iterable[str], before: Iterable[str], since_ns: int, doubtful: bool) -> list[str]:
     """Those of `names` (folders end in "/") that changed since, or went away though they were there `before`.
 
-    Looks at 2,000 entries; what that does not decide counts if `doubtful`. Blocks; never raises.
+    Looks at 1,000 entries; what that does not decide counts if `doubtful`. Blocks; never raises.
     """
-    were, since = set(before), since_ns - _TICK_NS
+    were, since = set(before), since_ns - TICK_NS
     left = [_MOST]
     out = []
     for name in names:

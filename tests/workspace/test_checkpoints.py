@@ -248,6 +248,13 @@ def test_programs_that_git_would_start_are_never_started(hands: Hands) -> None:
     assert not (hands.root / "PWNED").exists()
 
 
+def settle_down(path: Path) -> None:
+    """Until the file's own time of change lies well before the next command."""
+    until = time.monotonic() + 5
+    while time.time_ns() - path.stat().st_ctime_ns < 20_000_000 and time.monotonic() < until:
+        os.sched_yield()
+
+
 def links(root: Path) -> dict[str, str]:
     return {p.relative_to(root).as_posix(): os.readlink(p) for p in root.rglob("*") if p.is_symlink()}
 
@@ -310,13 +317,29 @@ def test_only_what_changed_of_the_uncovered_is_named(hands: Hands) -> None:
     hands.put(".gitignore", b"node_modules/\n*.tmp\nbuild/\n")
     hands.put("node_modules/m/index.js", b"1")
     hands.put("x.tmp", b"1")
-    later = time.time() + 5
-    while time.time_ns() - (hands.root / "x.tmp").stat().st_ctime_ns < 20_000_000 and time.time() < later:
-        os.sched_yield()
+    settle_down(hands.root / "x.tmp")
     shell(hands, "true")
     assert not checkpoints(hands).list()
     shell(hands, "rm node_modules/m/index.js; mkdir build; rm x.tmp")
     assert set(checkpoints(hands).list()[0].skipped) == {"node_modules/", "build/", "x.tmp"}
+
+
+def test_what_was_not_covered_is_never_removed_as_new(hands: Hands) -> None:
+    """Neither when the rules that left it out are gone, nor when it was moved to where they don't say so."""
+    hands.put(".gitignore", b"node_modules/\n.env\n")
+    for name in ("node_modules/m/index.js", "node_modules/p/q/r.js", ".env", "src/a"):
+        os.utime(hands.put(name, name.encode()), (1_700_000_000, 1_700_000_000))
+    settle_down(hands.root / "src/a")
+    shell(hands, "echo > .gitignore; echo x > new; mv src src2; mkdir src; touch -r src2/a src/b")
+    checkpoints(hands).undo()
+    there = {p.relative_to(hands.root).as_posix() for p in hands.root.rglob("*") if p.is_file()}
+    assert there == {".gitignore", "node_modules/m/index.js", "node_modules/p/q/r.js", ".env", "src/a"}
+    shell(hands, "mv node_modules/p .; mv .env env; echo x > new")
+    with pytest.raises(UndoRefused, match="env: its old content was not kept"):
+        checkpoints(hands).undo()
+    assert set(checkpoints(hands).undo(force=True).left) == {"env", "p/q/r.js"}
+    assert (hands.root / "env").read_bytes() == b".env" and (hands.root / "p/q/r.js").exists()
+    assert not (hands.root / "new").exists()
 
 
 def test_what_came_after_a_killed_run_is_not_taken_for_its_work(hands: Hands, kept: Path) -> None:
