@@ -9,7 +9,7 @@ from aicli.content.coerce import coerce
 from aicli.content.kinds import ToolKind
 from aicli.content.parts import FunctionCallPart, JsonObject, TextPart
 from aicli.content.results import ToolResult
-from aicli.content.value import MISFIT, data_of, fitted, misplaced_switch
+from aicli.content.value import MISFIT, Misfit, data_of, fitted, misplaced_switch
 from aicli.late import dataclass, regex
 from aicli.tools.base import Tool
 
@@ -128,7 +128,7 @@ def _fitted(tool: Tool, args: JsonObject) -> BaseModel | Params:
             raise BadArguments(f"{tool.name}: {ascii(name)[1:-1]} {said}")
         field = tool.params.model_fields.get(name)
         if field is not None and (switch := misplaced_switch(field.annotation, value, name)):
-            raise BadArguments(f"{tool.name}: {switch[0]} {switch[1]}, not {str(switch[2]).lower()}")
+            raise BadArguments(": ".join((tool.name, str(Misfit(*switch)))))
     try:
         return tool.params.model_validate(args)
     except ValidationError as e:

@@ -32,15 +32,15 @@ def refusal(of: Tool, **args: Any) -> str:
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        ({"whole": True}, "whole should be a whole number, not true"),
-        ({"part": False}, "part should be a number, not false"),
-        ({"many": [1, True]}, "many.1 should be a whole number, not true"),
+        ({"whole": True}, "whole should be a whole number"),
+        ({"part": False}, "part should be a number"),
+        ({"many": [1, True]}, "many.1 should be a whole number"),
     ],
 )
 def test_true_is_not_one(args: dict[str, Any], says: str) -> None:
     assert says in refusal(numbers, **args)
     assert prepared(numbers, FunctionCallPart(id="c", name="numbers", args={"both": True})).args == {"both": True}
-    assert "timeout should be a number, not true" in refusal(shell, command="ls", timeout=True)
+    assert "timeout should be a number" in refusal(shell, command="ls", timeout=True)
 
 
 @pytest.mark.parametrize("key", ["shell.timeout", "limits.max_turns", "shell.output_limit", "models.temperature"])
