@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -185,13 +186,46 @@ def _explain(error: Any, args: Sequence[str]) -> None:
     if type(error).__name__ == "NoArgsIsHelpError":
         typer.echo(error.format_message(), err=True)
         return
-    place = getattr(getattr(error, "ctx", None), "command_path", "aicli")
-    said = error.format_message().rstrip()
+    place = getattr(getattr(error, "ctx", None), "command_path", "") or _place(args)
+    said = plainly(error.format_message().rstrip())
     form = _form_asked(args)
     if form:
         import_module("aicli.commands._output").misused(form, said, f"Try {place} --help")
     else:
         complain(line_of(said, f"Try {place} --help"))
+
+
+def _place(args: Sequence[str]) -> str:
+    """The command that the words lead to: where the parser stopped before it knew of one."""
+    command: Any = get_command(app)
+    found = ["aicli"]
+    context = command.make_context("aicli", [], resilient_parsing=True)
+    for word in args:
+        command = command.get_command(context, word) if hasattr(command, "get_command") else None
+        if command is None:
+            break
+        found.append(word)
+    return " ".join(found)
+
+
+_PLAINLY = {
+    r"Input should be a valid integer\b.*": "should be a whole number",
+    r"Input should be a (?:valid|finite) number\b.*": "should be a number",
+    r"Input should be a valid boolean\b.*": "should be true or false",
+    r"Input should be a valid string\b.*": "should be text",
+    r"Input should be greater than or equal to (\S+)": r"should be at least \1",
+    r"Input should be less than or equal to (\S+)": r"should be at most \1",
+    r"Input should be greater than (\S+)": r"should be more than \1",
+    r"Input should be less than (\S+)": r"should be less than \1",
+}
+"""What the parser says, and what we say."""
+
+
+def plainly(said: str) -> str:
+    """A complaint of the parser in words for people."""
+    for theirs, ours in _PLAINLY.items():
+        said = re.sub(theirs, ours, said)
+    return said
 
 
 def _form_asked(args: Sequence[str]) -> str:

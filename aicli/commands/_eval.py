@@ -69,6 +69,7 @@ def evaluate_folder(folder: Path, wanted: Wanted, *, output: Path | None, as_jso
     if output is not None:
         _writable(output)
     console = Console(quiet=quiet)
+    asyncio.run(_ready(wanted))
     outcomes = asyncio.run(measure(tasks, wanted, console.err, output / "runs" if output else None))
     found = report(outcomes)
     if output is not None:
@@ -76,6 +77,26 @@ def evaluate_folder(folder: Path, wanted: Wanted, *, output: Path | None, as_jso
         (output / "report.md").write_text(markdown(outcomes), encoding="utf-8")
     console.out_exact(dumped(found)) if as_json else console.out_text(markdown(outcomes, said))
     return 0 if found["pass_rate"] >= wanted.need else 1
+
+
+async def _ready(wanted: Wanted) -> None:
+    """Raises why no run could begin, where that is so for every model: one line instead of one for each task."""
+    errors: list[AicliError] = []
+    models = wanted.models or ("",)
+    with tempfile.TemporaryDirectory(prefix="aicli-eval-") as scratch:
+        for model in models:
+            options = RunOptions(agent=wanted.agent, cwd=Path(scratch), model=model, ephemeral=True)
+            flags: dict[str, object] = {"permissions.mode": "bypass", "base_url": wanted.base_url or None}
+            try:
+                session = await runtime.build(runtime.load(flags, options), HeadlessHost(), options)
+                try:
+                    await session.agent.models()
+                finally:
+                    await session.close()
+            except AicliError as e:
+                errors.append(e)
+    if len(errors) == len(models):
+        raise errors[0]
 
 
 def _writable(folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,6 +14,7 @@ from aicli.late import dataclass
 from aicli.models import registry
 from aicli.models.base import Embedder, Model, ModelInfo
 from aicli.models.choice import installed_instead
+from aicli.models.embedded import INSTALL, LIBRARY
 from aicli.models.http import Http, Timeouts
 from aicli.models.places import base_url, guessed, is_loopback, listens, owner_of
 from aicli.models.provider import Link, Provider
@@ -257,7 +259,7 @@ class MultiModelOrchestrator:
             reasons.append(f"{name} has no model for it")
         tried = "; ".join(reasons) or "no provider is set up"
         raise NoModelForRole(
-            f"no model fills the role {role} ({tried})", hint=_SETUP_HINT if role != "embedding" else _EMBED_HINT
+            f"no model fills the role {role} ({tried})", hint=_setup_hint() if role != "embedding" else _EMBED_HINT
         )
 
     async def _candidates(self, reasons: list[str]) -> list[tuple[str, str]]:
@@ -295,7 +297,12 @@ class MultiModelOrchestrator:
             self.notes.append(text)
 
 
-_SETUP_HINT = "Start Ollama, set a key such as DEEPSEEK_API_KEY, or type: aicli models pull embedded"
+def _setup_hint() -> str:
+    if find_spec(LIBRARY) is not None:
+        return "Start Ollama, set a key such as DEEPSEEK_API_KEY, or type: aicli models pull embedded"
+    return f"Start Ollama, set a key such as DEEPSEEK_API_KEY, or install the embedded model's engine: {INSTALL}"
+
+
 _EMBED_HINT = "Set models.embedding, for example ollama:bge-m3."
 
 

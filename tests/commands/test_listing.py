@@ -108,3 +108,23 @@ def test_a_wrong_command_line_names_the_help_of_its_command(aicli: Callable) -> 
     assert (ran.code, ran.out) == (2, "")
     assert ran.err == "aicli: No such option: -x. Try aicli permissions explain --help\n"
     assert aicli("replay").err == "aicli: Missing argument 'ID'. Try aicli replay --help\n"
+
+
+MISREAD = [
+    (("prompt", "hi", "--max-turns"), "Option '--max-turns' requires an argument. Try aicli prompt --help"),
+    (("agent", "run", "code", "--model"), "Option '--model' requires an argument. Try aicli agent run --help"),
+    (
+        ("prompt", "--max-turns", "x"),
+        "Invalid value for '--max-turns': should be a whole number. Try aicli prompt --help",
+    ),
+    (("sessions", "list", "-n", "0"), "should be at least 1. Try aicli sessions list --help"),
+    (("prompt", "hi", "--max-turns", "0"), "--max-turns should be at least 1, not 0"),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), MISREAD, ids=[" ".join(row[0]) for row in MISREAD])
+def test_what_cant_be_read_is_said_in_our_words_with_the_command_s_own_help(
+    aicli: Callable, words: tuple[str, ...], said: str
+) -> None:
+    ran = aicli(*words)
+    assert ran.code == 2 and said in ran.err and "Input should" not in ran.err, ran

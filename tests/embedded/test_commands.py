@@ -114,3 +114,10 @@ def test_only_the_embedded_model_is_pulled(isolated: Path) -> None:
     ran = aicli("models", "pull", "llama3")
     assert ran.code == 2
     assert "ollama pull" in ran.err
+
+
+def test_where_no_run_could_begin_one_line_says_why(isolated: Path) -> None:
+    for name in ("one", "two", "three"):
+        task(isolated / "set", name, "say 7", answer="7")
+    ran = aicli("eval", "set", env={"AICLI_USE_LOCAL_GENERATOR": "1", "XDG_CACHE_HOME": str(isolated)})
+    assert ran.code == 52 and ran.out == b"" and len(ran.err.splitlines()) == 1, ran

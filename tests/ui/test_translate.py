@@ -411,3 +411,10 @@ def test_what_the_reader_of_settings_says_is_known(text: str) -> None:
 @pytest.mark.parametrize("number", [2, 13, 17, 20, 21, 28, 30])
 def test_the_system_s_own_words_are_known(number: int) -> None:
     assert in_chinese(os.strerror(number))
+
+
+def test_no_full_stop_follows_a_question() -> None:
+    told = error_line("No such command 'lst'. Did you mean 'list'?", "Try aicli sessions --help", "zh")
+    assert told == "没有命令 'lst'。是不是 'list'？见 aicli sessions --help"
+    for end in "？！。…?!":
+        assert error_line(f"好{end}", "See: aicli x", "zh").startswith(f"好{end.replace('。', '。')}见")

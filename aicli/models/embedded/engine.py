@@ -16,9 +16,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from aicli.errors import ConfigError
+from aicli.models.embedded import INSTALL, LIBRARY
 
-LIBRARY = "xllamacpp"
-INSTALL = "pip install '.[embedded]' in aicli's own folder"
 _PASSED = ("PATH", "HOME", "TMPDIR", "SYSTEMROOT", "TEMP", "TMP", "LANG", "LD_LIBRARY_PATH", "OMP_NUM_THREADS")
 
 

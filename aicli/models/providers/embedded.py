@@ -14,8 +14,8 @@ from aicli.content.request import FinishReason, ModelRequest, Usage
 from aicli.content.stream import Finished, Restarted, StreamEvent, TextDelta
 from aicli.errors import InputError, StreamCut
 from aicli.models.base import ModelInfo
-from aicli.models.embedded import cache, doubts, guidance, prompt, steps
-from aicli.models.embedded.engine import INSTALL, Engine, library_version, shared_engine
+from aicli.models.embedded import INSTALL, cache, doubts, guidance, prompt, steps
+from aicli.models.embedded.engine import Engine, library_version, shared_engine
 from aicli.models.embedded.reader import StepReader
 from aicli.models.http import Http
 from aicli.models.provider import Link, Provider
