@@ -80,7 +80,7 @@ ERRORS = [
     (["chatt"], 2, "没有命令 'chatt'。是不是 chat？"),
     (["agent", "run"], 2, "缺少参数 'AGENT'"),
     (["agent", "foo"], 2, "没有命令 'foo'"),
-    (["sessions", "list", "-n", "0"], 2, "'--limit' / '-n' 的值无效：应大于或等于 1"),
+    (["sessions", "list", "-n", "0"], 2, "'--limit' / '-n' 的值无效：至少应为 1"),
     (["sessions", "list", "-n", "x"], 2, "应为整数"),
     (["config", "get"], 2, "缺少参数 'KEY'"),
     (["config", "get", "a", "b"], 2, "多余的参数（b）"),
@@ -143,7 +143,7 @@ def test_errors_of_the_settings_name_their_line(here: Here, isolated: Path) -> N
         (["doctor", "--no-probe"], ["正常  密钥", "无（本地模型不需要）"]),
         (["agent", "list"], ["完成整个任务"]),
         (["tools"], ["以文本抓取公开网页", "也叫"]),
-        (["config", "show"], ["设置文件夹", "未设置  (默认)"]),
+        (["config", "show"], ["设置文件  ", "未设置  (默认)"]),
         (["config", "explain", "ui.bell"], ["智能体等待而你在看别处时的提示方式", "现在", "变量"]),
         (["permissions", "list"], ["没有规则：由模式决定"]),
         (["permissions", "test"], ["0 条规则可以读懂"]),
@@ -178,7 +178,7 @@ def test_machines_and_the_model_read_english(here: Here) -> None:
     assert json.dumps(asked[1]["messages"][2:]) == json.dumps(english_asked[1]["messages"][2:])
     assert told.code == english_told.code == 0 and told.text == english_told.text
     assert re.search(r"失败 +读取 +none.txt", told.err) and re.search(
-        r"拒绝 .*没有人可以批准|dont-ask 模式下", told.err
+        r"拒绝 .*这里不询问任何人：可用 --allowed-tools", told.err
     )
     assert "2 次调用，2 次失败" in told.err and english(told.err) == [], told.err
 
