@@ -147,7 +147,7 @@ class Workspace:
         """Puts a link there, in the place of a file or link if there is one. Folders are made."""
         with self._spot(path, "write", follow=False, make=True) as spot:
             if spot.status is not None and stat.S_ISDIR(spot.status.st_mode):
-                raise IsDirectory(f"{path} is a folder.", path=path)
+                raise IsDirectory(f"Cannot write {path}: it is a folder.", path=path)
             try:
                 atomic.put_link(spot, target, mtime_ns)
             except OSError as error:
