@@ -316,9 +316,8 @@ class History:
         if before == after and target.mode == expected.mode and target.source == expected.source:
             return None
         if "dir" in (target.source, expected.source) and before is after is None:
-            return FileDiff(
-                plan.path, Diff("", 0, 0), "an empty folder was " + ("removed" if expected.absent else "made")
-            )
+            note = "an empty folder was removed" if expected.absent else "an empty folder was made"
+            return FileDiff(plan.path, Diff("", 0, 0), note)
         if expected.source == "link":
             note = note or f"now a link to {expected.sha}"
         elif target.source == "link":
