@@ -8,20 +8,17 @@ from aicli.clean import sanitise
 from aicli.late import dataclass
 from aicli.ui.cells import Line, clusters, width
 from aicli.ui.theme import CYAN
+from aicli.ui.translate import said
 
 TOKEN_LINES = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Paste:
-    """A paste of more than five lines, one item of the line; `text` is what is sent."""
+    """A paste of more than five lines, one item of the line that shows its label; `text` is what is sent."""
 
     text: str
-    number: int
-
-    @property
-    def label(self) -> str:
-        return f"[paste {self.number}: {self.text.count(chr(10)) + 1} lines]"
+    label: str
 
 
 Item = str | Paste
@@ -96,7 +93,8 @@ class Buffer:
         else:
             self._keep()
             self.pastes += 1
-            self.items.insert(self.caret, Paste(text, self.pastes))
+            label = said(f"[paste {self.pastes}: {text.count(chr(10)) + 1} lines]")
+            self.items.insert(self.caret, Paste(text, label))
             self.caret += 1
 
     def open_token(self) -> bool:

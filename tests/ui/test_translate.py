@@ -60,6 +60,9 @@ PIECES = {
     "{0}unknown setting {1}": "{0}: unknown setting {1}",
     "{0}Providers: {1}.": "Did you mean {0}? Providers: {1}",
     "{0} One of: {1}.": "One of: {0}",
+    "; without a sandbox every command has the network": (
+        "the rule {0} refuses it; without a sandbox every command has the network"
+    ),
     " (too many searches, try later)": "{0} (too many searches, try later)",
     " (the key is wrong, or the server does not allow JSON answers)": (
         "{0} (the key is wrong, or the server does not allow JSON answers)"
