@@ -9,21 +9,7 @@ from aicli.content.parts import FunctionCallPart
 from aicli.safety.policy import Policy
 from aicli.tools.base import tool
 from aicli.tools.executor import LocalExecutor
-from aicli.tools.host import Approval, ApprovalRequest, Question
-
-
-class Once:
-    present = True
-
-    def __init__(self) -> None:
-        self.requests: list[ApprovalRequest] = []
-
-    async def approve(self, request: ApprovalRequest) -> Approval:
-        self.requests.append(request)
-        return Approval("once")
-
-    async def ask(self, question: Question) -> str | None:
-        return None
+from tests.support.hosts import SaysYes
 
 
 @tool(kind=ToolKind.EXECUTE, title="$ {command}")
@@ -33,7 +19,7 @@ def shell(command: str) -> str:
 
 
 def test_a_rule_is_previewed_against_the_calls_of_the_session() -> None:
-    host = Once()
+    host = SaysYes()
     executor = LocalExecutor([shell], policy=Policy(sandbox_status="full"), host=host)
     lines = ["npm test one", "make dist", "npm test two"]
     calls = [FunctionCallPart(id=str(n), name="shell", args={"command": line}) for n, line in enumerate(lines)]
@@ -88,7 +74,7 @@ def test_calls_that_may_run_together_are_asked_about_together_and_a_rule_answers
 
 
 def test_a_host_that_shows_one_at_a_time_is_asked_one_at_a_time() -> None:
-    host = Once()
+    host = SaysYes()
     busy = 0
 
     async def approve(request: ApprovalRequest) -> Approval:

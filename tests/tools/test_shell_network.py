@@ -16,28 +16,13 @@ from aicli.safety.policy import Policy
 from aicli.safety.sandbox import detect
 from aicli.tools.builtin.shell import shell
 from aicli.tools.executor import LocalExecutor
-from aicli.tools.host import Approval, ApprovalRequest, HeadlessHost, Host, Question
+from aicli.tools.host import HeadlessHost, Host
 from aicli.tools.state import RunState
+from tests.support.hosts import SaysYes
 from tests.tools.calling import call, state_in
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a sandbox so far")
 FAILS = "echo 'curl: (6) Could not resolve host: example.org' >&2; exit 6"
-
-
-class Person:
-    """Says yes, and keeps what was asked."""
-
-    present = True
-
-    def __init__(self) -> None:
-        self.requests: list[ApprovalRequest] = []
-
-    async def approve(self, request: ApprovalRequest) -> Approval:
-        self.requests.append(request)
-        return Approval("once")
-
-    async def ask(self, question: Question) -> str | None:
-        return None
 
 
 @pytest.fixture
@@ -51,7 +36,7 @@ def state(isolated: Path) -> RunState:
 def test_a_command_that_fails_for_want_of_it_is_told_how_to_ask(state: RunState) -> None:
     text = call(shell, state, command=FAILS).text
     assert "network=true" in text and "a rule of the user" in text and text.endswith("exit code 6")
-    assert "the person is asked" in call(shell, state, command=FAILS, host=Person()).text
+    assert "the person is asked" in call(shell, state, command=FAILS, host=SaysYes()).text
     for other in ("echo Could not resolve host", "echo no such file; exit 1"):
         assert "network=true" not in call(shell, state, command=other).text
     assert "network=true" not in call(shell, state, command=FAILS, network=True).text
@@ -78,18 +63,18 @@ def one(state: RunState, host: Host, args: JsonObject, mode: str = "bypass") -> 
 
 @pytest.mark.parametrize("given", [True, "true", "True"])
 def test_the_question_and_the_title_name_it(state: RunState, given: object) -> None:
-    host = Person()
+    host = SaysYes()
     seen = one(state, host, {"command": "true && echo ran", "network": given})
     request = host.requests[0]
     assert request.network and request.title == "$ (network on) true && echo ran"
     assert next(e.title for e in seen if isinstance(e, ToolStarted)) == request.title
     assert "ran" in next(e.result.text for e in seen if isinstance(e, ToolFinished))
-    closed = one(state, Person(), {"command": "echo ran", "network": False})
+    closed = one(state, SaysYes(), {"command": "echo ran", "network": False})
     assert next(e.title for e in closed if isinstance(e, ToolStarted)) == "$ echo ran"
 
 
 def test_without_it_the_question_says_that_it_is_closed(state: RunState) -> None:
-    host = Person()
+    host = SaysYes()
     one(state, host, {"command": "make"}, mode="default")
     assert not host.requests[0].network
 
