@@ -9,6 +9,7 @@ from aicli.content.parts import FunctionCallPart
 from aicli.safety.policy import Policy
 from aicli.tools.base import tool
 from aicli.tools.executor import LocalExecutor
+from aicli.tools.host import Approval, ApprovalRequest, Question
 from tests.support.hosts import SaysYes
 
 
