@@ -205,7 +205,7 @@ def test_what_a_run_left_is_told_in_chinese(here: Here) -> None:
     shown = here("sessions", "show", listed.split()[0], env=ZH).text
     assert "## 你\n" in shown and "## 智能体\n" in shown and "· 2 轮" in shown and "会话 " in shown
     assert re.search(r"第 1 轮\n    新建  一.txt", here("undo", "--list", env=ZH).text)
-    assert here("undo", env=ZH).text == "已撤回 1 轮，恢复 1 个文件：\n  一.txt\n"
+    assert here("undo", env=ZH).text == "已撤回 1 轮：\n  移除：一.txt\n"
     assert "(已撤回)" in here("undo", "--list", env=ZH).text
     assert here("undo", "--redo", env=ZH).text.startswith("已重做 1 轮，恢复 1 个文件：")
     assert "跳过" not in here("replay", listed.split()[0], env=ZH).err
