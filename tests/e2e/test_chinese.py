@@ -207,7 +207,7 @@ def test_what_a_run_left_is_told_in_chinese(here: Here) -> None:
     assert re.search(r"第 1 轮\n    新建  一.txt", here("undo", "--list", env=ZH).text)
     assert here("undo", env=ZH).text == "已撤回 1 轮：\n  移除：一.txt\n"
     assert "(已撤回)" in here("undo", "--list", env=ZH).text
-    assert here("undo", "--redo", env=ZH).text.startswith("已重做 1 轮，恢复 1 个文件：")
+    assert here("undo", "--redo", env=ZH).text == "已重做 1 轮：\n  恢复：一.txt\n"
     assert "跳过" not in here("replay", listed.split()[0], env=ZH).err
 
 
