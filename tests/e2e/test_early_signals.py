@@ -56,7 +56,7 @@ def test_a_signal_at_a_random_moment_of_the_start(form: str) -> None:
     def reply(body: dict) -> list[Step]:
         return [hang()]
 
-    rounds = count(6, 80)
+    rounds = count(3, 80)
     with ModelServer([reply] * rounds) as server:
         for n in range(rounds):
             number = SENT[n % len(SENT)]

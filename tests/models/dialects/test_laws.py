@@ -145,7 +145,7 @@ no_calls = (
 )
 
 
-@settings(max_examples=count(100, 20_000), deadline=None)
+@settings(max_examples=count(60, 20_000), deadline=None)
 @given(no_calls, st.integers(0, 10_000))
 def test_text_without_a_call_never_yields_one(text: str, seed: int) -> None:
     parsed = parse(text, TOOLS)
@@ -154,7 +154,7 @@ def test_text_without_a_call_never_yields_one(text: str, seed: int) -> None:
     same_in_any_cut(case(text), parsed, randoms=1)
 
 
-@settings(max_examples=count(60, 5_000), deadline=None)
+@settings(max_examples=count(40, 5_000), deadline=None)
 @given(
     st.lists(st.sampled_from(ALL), min_size=2, max_size=3),
     st.integers(0, 40),
@@ -167,7 +167,7 @@ def test_any_mixture_of_dialects_reads_the_same_in_any_cut(some: list[Case], hea
     same_in_any_cut(case(text), randoms=2)
 
 
-@settings(max_examples=count(150, 20_000), deadline=None)
+@settings(max_examples=count(80, 20_000), deadline=None)
 @given(
     st.lists(
         st.sampled_from(
@@ -200,7 +200,7 @@ def test_no_heap_of_markers_breaks_the_parser(text: str) -> None:
     same_in_any_cut(case(text), randoms=1)
 
 
-@pytest.mark.parametrize("each", ALL[:: count(7, 1)], ids=repr)
+@pytest.mark.parametrize("each", ALL[:: count(11, 1)], ids=repr)
 def test_without_tools_nothing_is_a_call(each: Case) -> None:
     parsed = parse(each.text, (), each.dialect, each.starts)
     assert not parsed.calls and not parsed.unreadable
@@ -209,7 +209,7 @@ def test_without_tools_nothing_is_a_call(each: Case) -> None:
 UNCLOSED = [each for each in ALL if each.calls and not each.content]
 
 
-@pytest.mark.parametrize("each", UNCLOSED[:: count(5, 1)], ids=repr)
+@pytest.mark.parametrize("each", UNCLOSED[:: count(8, 1)], ids=repr)
 def test_a_call_that_the_length_limit_cut_is_never_run(each: Case) -> None:
     """Wherever the text is cut, what was still open at the cut gives no call, and what did come was whole."""
     for end in range(1, len(each.text), max(1, len(each.text) // count(9, 60))):
